@@ -1,0 +1,3 @@
+//! The `bowline` command.
+
+fn main() {}

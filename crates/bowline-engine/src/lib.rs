@@ -1,0 +1,1 @@
+//! Bowline's engine and worker: turns, activities, cancellation.

@@ -1,0 +1,1 @@
+//! Deterministic execution of Bowline workflows, without a runtime.

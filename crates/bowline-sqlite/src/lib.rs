@@ -1,0 +1,1 @@
+//! Bowline's store in one SQLite file.

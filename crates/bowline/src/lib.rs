@@ -1,0 +1,1 @@
+//! Durable workflows that really stop when told to.
