@@ -95,15 +95,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     let failures = findings.iter().filter(|finding| finding.is_failure()).count();
     print::line(&format!(
-        "tidy: {} checks over {} files: {failures} failures, {} warnings",
+        "tidy: {} checks over {} files: {}, {}",
         chosen.len(),
         tree.files().count(),
-        findings.len() - failures,
+        count(failures, "failure"),
+        count(findings.len() - failures, "warning"),
     ));
     if failures > 0 {
-        bail!("tidy found {failures} failures: each line above says what to do");
+        bail!("tidy found {}: each line above says what to do", count(failures, "failure"));
     }
     Ok(())
+}
+
+fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The findings of these checks that no comment allows, in the order of their places.

@@ -1,4 +1,4 @@
-//! Comments that allow one line to break one rule: `tidy: allow(name) reason`.
+//! Comments that allow a line to break a rule: `tidy: allow(name) reason`, or several names.
 //!
 //! In:    the findings of all checks.
 //! Out:   those that no comment allows, and a finding for each comment without reason or need.
@@ -69,15 +69,15 @@ fn escapes(file: &File) -> Vec<Escape<'_>> {
         if file.path.ends_with(".md") && !line.contains("<!--") {
             continue;
         }
-        for (at, _) in line.match_indices(MARK) {
-            let Some((name, rest)) = line[at + MARK.len()..].split_once(')') else { continue };
-            let reason = rest.split(MARK).next().unwrap_or_default();
-            escapes.push(Escape {
+        if let Some(at) = line.find(MARK) {
+            let Some((names, reason)) = line[at + MARK.len()..].split_once(')') else { continue };
+            let has_reason = reason.split_whitespace().any(|word| word.len() > 3);
+            escapes.extend(names.split(',').map(|name| Escape {
                 path: &file.path,
                 line: index + 1,
                 name: name.trim().to_owned(),
-                has_reason: reason.split_whitespace().any(|word| word.len() > 3),
-            });
+                has_reason,
+            }));
         }
     }
     escapes
@@ -96,6 +96,13 @@ mod tests {
         assert_clean(&words::CHECK, &[(PATH, there)]);
         let above = "//! A.\n// tidy: allow(job) A word of the system we read.\nlet job = 1;\n";
         assert_clean(&words::CHECK, &[(PATH, above)]);
+    }
+
+    #[test]
+    fn one_reason_may_allow_several_words() {
+        let text =
+            "<!-- tidy: allow(job, instance) A page on other systems. -->\nA job instance.\n";
+        assert_clean(&words::CHECK, &[("docs/comparison.md", text)]);
     }
 
     #[test]
