@@ -1,1 +1,49 @@
-//! The pure state machine of a Bowline run: messages in, events and effects out.
+//! The rules of a Bowline run, and nothing else: messages and commands in, events and effects out.
+//!
+//! A run's [`State`] is folded from its events. Deciding looks at that state and says what happens
+//! next; nothing here does IO, reads a clock, draws a random number or spawns anything. The same
+//! input gives the same output, for ever.
+
+mod activity;
+mod cause;
+mod command;
+mod effect;
+mod event;
+mod failure;
+mod id;
+mod message;
+mod note;
+mod payload;
+mod ranges;
+mod refusal;
+mod rules;
+mod search;
+mod status;
+mod time;
+mod token;
+mod turn;
+
+pub mod codec;
+pub mod limits;
+pub mod retry;
+
+pub use activity::*;
+pub use cause::{Cause, Code};
+pub use codec::{Batch, Corrupt};
+pub use command::*;
+pub use effect::*;
+pub use event::*;
+pub use failure::{Failure, Verdict};
+pub use id::*;
+pub use message::*;
+pub use note::*;
+pub use payload::{Blob, Fields, Format, Payload};
+pub use ranges::{Range, Ranges};
+pub use refusal::Refusal;
+pub use retry::{RetryPolicy, RetryState};
+pub use rules::{Conflict, Kind, ParentClose, Reuse, Rules};
+pub use search::{SearchAttributes, SearchField, SearchValue};
+pub use status::Status;
+pub use time::{Span, Time};
+pub use token::Token;
+pub use turn::{Sticky, Turn, TurnRecord, TurnStart};

@@ -1,0 +1,262 @@
+//! The fenced steps of an activity's row: start, settle, time out, cancel. All rules, no storage.
+//!
+//! In:    the row as it stands, and what somebody reports about one attempt.
+//! Out:   the row as it stands now, and whether the run must be told.
+//! Never: lets a second outcome, or an attempt that is not the newest, change the first.
+
+use super::{
+    ActivityLive, ActivitySpec, CancelRecord, End, Holder, Outcome, Place, Rung, Start, Timeout,
+};
+use crate::{
+    Cause, Failure, Identity, Payload, RetryState, Time, limits,
+    retry::{self, Next},
+};
+
+/// What is reported about an attempt.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// The code returned a result.
+    Completed(Option<Payload>),
+    /// The code failed or panicked.
+    Failed(Failure),
+    /// The code stopped because it was told to.
+    Cancelled(Option<Payload>),
+    /// The attempt passed a limit.
+    TimedOut(Timeout),
+    /// Its worker died; `seen` if it is certain that the code died with it.
+    Lost {
+        /// Whether the end of the code is certain.
+        seen: bool,
+    },
+    /// The worker handed it back untried.
+    Returned,
+    /// The ladder's last rung: the code runs on, and nobody waits for it.
+    Abandoned,
+}
+
+/// What a step did to the row.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// It waits again, from this moment on.
+    Requeued(Time),
+    /// It has its outcome: the run must be told.
+    Ended,
+    /// The outcome stood already; what came too late is kept beside it.
+    Late,
+    /// Not the attempt that is out: nothing changed.
+    Stale,
+}
+
+/// What a cancel met.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Hit {
+    /// No worker had it: it is over.
+    NeverStarted,
+    /// A worker has it and must be told.
+    Started,
+    /// A cancel stood already; the first cause stays.
+    Already,
+    /// It had its outcome already.
+    Ended,
+}
+
+/// Hands the activity out as its next attempt. The caller has checked that it is queued, due and
+/// not cancelled.
+pub fn start(live: &mut ActivityLive, holder: Holder, worker: Identity, now: Time) {
+    assert!(matches!(live.place, Place::Queued { .. }), "only a queued activity can be started");
+    live.attempt += 1;
+    live.place = Place::Started(Start { at: now, holder, worker, heard_at: now });
+}
+
+/// Cancels the activity, whatever its attempts are doing.
+pub fn cancel(live: &mut ActivityLive, cause: &Cause, now: Time) -> Hit {
+    if live.cancel.is_some() {
+        return Hit::Already;
+    }
+    match &live.place {
+        Place::Ended(_) => return Hit::Ended,
+        Place::Started(_) => {
+            live.cancel = Some(CancelRecord::new(cause.clone(), now));
+            return Hit::Started;
+        }
+        Place::Queued { .. } => {}
+    }
+    let mut record = CancelRecord::new(cause.clone(), now);
+    record.stopped_at = Some(now);
+    record.rung = Some(Rung::NeverStarted);
+    live.cancel = Some(record);
+    let outcome = Outcome::Cancelled(cause.clone(), Rung::NeverStarted, None);
+    end(live, outcome, RetryState::CancelRequested, now);
+    Hit::NeverStarted
+}
+
+/// Ends attempt number `attempt`, if it is the one that is out: with a retry, or for good.
+/// `rung` says how far it had to be pushed, where it was told to stop.
+pub fn settle(
+    spec: &ActivitySpec,
+    live: &mut ActivityLive,
+    attempt: u32,
+    ending: Ending,
+    rung: Option<Rung>,
+    now: Time,
+) -> Step {
+    let Some(start) = live.started().filter(|_| live.attempt == attempt) else {
+        return late(live, ending);
+    };
+    live.last_worker = start.worker.clone();
+    if let Some(record) = &mut live.cancel {
+        if ending != Ending::Abandoned {
+            record.stopped_at = Some(now);
+        }
+        record.rung = rung.or(record.rung).or(Some(Rung::Signal));
+    }
+    match live.cancel.clone() {
+        Some(record) => settle_cancelled(live, &record, ending, now),
+        None => settle_plain(spec, live, ending, now),
+    }
+    match &live.place {
+        Place::Queued { due } => Step::Requeued(*due),
+        _ => Step::Ended,
+    }
+}
+
+/// The next moment at which a limit of this row passes, unless something happens before. Running
+/// native code is watched by its supervisor instead, which dies with it.
+pub fn deadline(spec: &ActivitySpec, live: &ActivityLive) -> Option<(Time, Timeout)> {
+    let limits = &spec.timeouts;
+    let whole = limits
+        .schedule_to_close
+        .map(|span| (live.scheduled_at.after(span.0), Timeout::ScheduleToClose));
+    let own = match &live.place {
+        Place::Queued { due } => [
+            limits.schedule_to_start.map(|span| (due.after(span.0), Timeout::ScheduleToStart)),
+            None,
+        ],
+        Place::Started(Start { holder: Holder::Native(_), .. }) => return None,
+        Place::Started(start) => [
+            limits.start_to_close.map(|span| (start.at.after(span.0), Timeout::StartToClose)),
+            limits.heartbeat.map(|span| (start.heard_at.after(span.0), Timeout::Heartbeat)),
+        ],
+        Place::Ended(_) => return None,
+    };
+    own.into_iter().flatten().chain(whole).min()
+}
+
+/// Applies the limit that has passed by now, if one has.
+pub fn time_out(spec: &ActivitySpec, live: &mut ActivityLive, now: Time) -> Option<Step> {
+    let (due, timeout) = deadline(spec, live)?;
+    if due > now {
+        return None;
+    }
+    if live.started().is_some() {
+        return Some(settle(spec, live, live.attempt, Ending::TimedOut(timeout), None, now));
+    }
+    end(live, Outcome::TimedOut(timeout), RetryState::Timeout, now);
+    Some(Step::Ended)
+}
+
+/// The holder of the running attempt is gone. `seen` if its code is certainly gone too.
+pub fn lose(spec: &ActivitySpec, live: &mut ActivityLive, seen: bool, now: Time) -> Step {
+    let attempt = live.attempt;
+    settle(spec, live, attempt, Ending::Lost { seen }, Some(Rung::Kill), now)
+}
+
+fn settle_cancelled(live: &mut ActivityLive, record: &CancelRecord, ending: Ending, now: Time) {
+    let rung = record.rung.unwrap_or(Rung::Signal);
+    let cancelled = |details| Outcome::Cancelled(record.cause.clone(), rung, details);
+    let told = record.delivered_at.is_some();
+    let (leaked, lost) =
+        (ending == Ending::Abandoned, matches!(ending, Ending::Lost { seen: false }));
+    let outcome = match ending {
+        Ending::Completed(result) => Outcome::Completed(result),
+        // Code that failed before it could know of the cancel failed for a reason of its own.
+        Ending::Failed(failure) if !told => Outcome::Failed(failure),
+        Ending::Failed(failure) => cancelled(failure.details),
+        Ending::Cancelled(details) => cancelled(details),
+        Ending::TimedOut(timeout) => Outcome::TimedOut(timeout),
+        Ending::Lost { .. } | Ending::Returned | Ending::Abandoned => cancelled(None),
+    };
+    end(live, outcome, RetryState::CancelRequested, now);
+    if let Place::Ended(end) = &mut live.place {
+        (end.leaked, end.lost) = (leaked, lost);
+    }
+}
+
+fn settle_plain(spec: &ActivitySpec, live: &mut ActivityLive, ending: Ending, now: Time) {
+    let tried = live.attempt - live.returned;
+    let left =
+        spec.timeouts.schedule_to_close.map(|span| live.scheduled_at.after(span.0).since(now));
+    let policy = spec.retry.as_ref();
+    let (failure, next) = match ending {
+        Ending::Completed(result) => {
+            return end(live, Outcome::Completed(result), RetryState::NonRetryable, now);
+        }
+        Ending::Failed(failure) => {
+            let next = retry::next(policy, tried, Some(&failure), left);
+            (Some((Outcome::Failed(failure.clone()), failure)), next)
+        }
+        // Nobody told it to stop, so to its run this is a failure like any other.
+        Ending::Cancelled(details) => {
+            let failure = Failure { details, ..Failure::new("stopped by itself") };
+            let failure = failure.kind("Cancelled").final_();
+            return end(live, Outcome::Failed(failure), RetryState::NonRetryable, now);
+        }
+        Ending::TimedOut(timeout) => {
+            let failure = Failure::new(format!("timed out: {timeout:?}")).kind("Timeout");
+            let next = match timeout {
+                Timeout::StartToClose | Timeout::Heartbeat => {
+                    retry::next(policy, tried, Some(&failure), left)
+                }
+                _ => Next::Stop(RetryState::Timeout),
+            };
+            (Some((Outcome::TimedOut(timeout), failure)), next)
+        }
+        Ending::Lost { .. } | Ending::Abandoned => {
+            let failure = Failure::new("its worker was lost").kind("worker_lost");
+            let next = match policy {
+                None if tried < limits::LOST_ATTEMPTS_MAX => Next::After(Default::default()),
+                None => Next::Stop(RetryState::AttemptsUsed),
+                Some(_) => retry::next(policy, tried, Some(&failure), left),
+            };
+            (Some((Outcome::Failed(failure.clone()), failure)), next)
+        }
+        Ending::Returned => {
+            live.returned += 1;
+            (None, Next::After(Default::default()))
+        }
+    };
+    match (next, failure) {
+        (Next::After(pause), failure) => {
+            live.place = Place::Queued { due: now.after(pause) };
+            if let Some((_, failure)) = failure {
+                live.last_failure = Some(failure);
+            }
+        }
+        (Next::Stop(state), Some((outcome, _))) => end(live, outcome, state, now),
+        (Next::Stop(_), None) => unreachable!("a returned attempt is always queued again"),
+    }
+}
+
+fn end(live: &mut ActivityLive, outcome: Outcome, retry: RetryState, now: Time) {
+    let end = End { at: now, outcome, retry, late: None, leaked: false, lost: false };
+    live.place = Place::Ended(Box::new(end));
+}
+
+fn late(live: &mut ActivityLive, ending: Ending) -> Step {
+    let Place::Ended(end) = &mut live.place else { return Step::Stale };
+    let late = match ending {
+        Ending::Completed(result) => Outcome::Completed(result),
+        Ending::Failed(failure) => Outcome::Failed(failure),
+        _ => return Step::Stale,
+    };
+    match end.late {
+        Some(_) => Step::Stale,
+        None => {
+            end.late = Some(late);
+            Step::Late
+        }
+    }
+}

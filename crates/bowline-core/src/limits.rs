@@ -1,0 +1,44 @@
+//! Every bound of the rules on one screen. The engine's own bounds stand in its `limits.rs`.
+
+use std::time::Duration;
+
+/// No span given by a user is longer: a hundred years.
+pub const SPAN_MAX: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+/// The largest single payload, in bytes.
+pub const PAYLOAD_MAX: usize = 2 * 1024 * 1024;
+/// The longest id, name or queue, in bytes.
+pub const TEXT_MAX: usize = 1_000;
+/// Open activities, children, external requests of each kind that a remote run may have.
+pub const PENDING_MAX: usize = 2_000;
+/// Open activities, timers and children of each kind that a native run may have.
+pub const PENDING_NATIVE_MAX: usize = 200_000;
+/// Updates of a run that are not yet completed.
+pub const UPDATES_OPEN_MAX: usize = 10;
+/// Updates of a run in all.
+pub const UPDATES_MAX: usize = 2_000;
+/// Signals of a remote run in all.
+pub const SIGNALS_MAX: u64 = 10_000;
+/// How many events a history may have before the run is terminated.
+pub const EVENTS_MAX: u64 = 51_200;
+/// How many events a native history may have: long loops are cheap here, but not endless.
+pub const EVENTS_NATIVE_MAX: u64 = 2_000_000;
+/// How many bytes a history may have before the run is terminated.
+pub const HISTORY_BYTES_MAX: u64 = 50 * 1024 * 1024;
+/// From how many events on continuing as new is suggested.
+pub const EVENTS_SUGGEST: u64 = 4_096;
+/// From how many bytes on continuing as new is suggested.
+pub const HISTORY_BYTES_SUGGEST: u64 = 4 * 1024 * 1024;
+/// How many messages may wait while a remote turn is out, before it is failed.
+pub const WAITING_MAX: usize = 100;
+/// How often an activity whose worker was lost is tried, if it has no retry policy.
+pub const LOST_ATTEMPTS_MAX: u32 = 10;
+/// How long a remote turn may take, unless the run says otherwise.
+pub const TURN_TIMEOUT: Duration = Duration::from_secs(10);
+/// For how long turns may be kept alive for a local activity.
+pub const TURN_HEARTBEAT_MAX: Duration = Duration::from_secs(30 * 60);
+/// How long a running activity has to stop after it was told.
+pub const GRACE: Duration = Duration::from_secs(10);
+/// From how many activities on a cancel is a mark on the run instead of a record on each row.
+pub const MARK_FROM: u64 = 64;
+/// How deep a chain of causes is kept.
+pub const CAUSES_MAX: usize = 16;

@@ -1,0 +1,120 @@
+//! What must be remembered beside an event, without a number of its own.
+//!
+//! Remote SDKs refuse events that they do not know, and every number counts for them. So causes,
+//! scopes, ordered cancel decisions and what was left at the end ride on events that they do know.
+
+use minicbor::{Decode, Encode};
+
+use crate::{Cause, EventId, Ranges, Rung, ScopeId};
+
+/// Something remembered beside an event.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+#[non_exhaustive]
+#[cbor(flat)]
+pub enum Note {
+    /// On `TurnCompleted`: what the turn cancelled, in the order of deciding. Replay compares it.
+    #[n(0)]
+    Cancels(#[n(0)] Vec<Decision>),
+    /// On `TurnCompleted`: scopes that were opened and left in this turn, in order.
+    #[n(1)]
+    Scopes(#[n(0)] Vec<ScopeStep>),
+    /// On an event that cancels or ends one thing: why.
+    #[n(2)]
+    Cause(#[n(0)] Cause),
+    /// On `TurnScheduled`: cancelled activities that had never started, and are over with it.
+    #[n(3)]
+    Skipped(#[n(0)] Ranges),
+    /// On an outcome: how far the attempt had to be pushed.
+    #[n(4)]
+    Rung(#[n(0)] Rung),
+    /// On the closing event: what was still open, and what became of it.
+    #[n(5)]
+    Outstanding(#[n(0)] Outstanding),
+    /// On `WorkflowCancelRequested` or on a turn: a later request for what was requested already.
+    #[n(6)]
+    Also(#[n(0)] Cause),
+}
+
+/// One cancel that workflow code decided.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+pub struct Decision {
+    /// The scope whose leaving, or inside which a drop, caused it.
+    #[n(0)]
+    pub scope: ScopeId,
+    /// What kind of thing was cancelled.
+    #[n(1)]
+    pub what: Cancelled,
+    /// Which ones, by number.
+    #[n(2)]
+    pub targets: Ranges,
+    /// Why. Not compared at replay.
+    #[n(3)]
+    pub cause: Cause,
+}
+
+/// What kind of thing a decision cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Cancelled {
+    /// Activities.
+    #[n(0)]
+    Activities,
+    /// Timers.
+    #[n(1)]
+    Timers,
+    /// Children.
+    #[n(2)]
+    Children,
+}
+
+/// A scope was opened or left.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+#[cbor(flat)]
+pub enum ScopeStep {
+    /// Opened.
+    #[n(0)]
+    Opened {
+        /// Which.
+        #[n(0)]
+        scope: ScopeId,
+        /// Inside which other one.
+        #[n(1)]
+        parent: ScopeId,
+        /// What its author calls it.
+        #[n(2)]
+        name: String,
+    },
+    /// Left; everything inside has stopped, or will be seen to stop by the scope around it.
+    #[n(1)]
+    Left {
+        /// Which.
+        #[n(0)]
+        scope: ScopeId,
+        /// Why, if it was not simply done.
+        #[n(1)]
+        cause: Option<Cause>,
+    },
+}
+
+/// What was open when the run closed.
+#[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
+pub struct Outstanding {
+    /// Activities that were cancelled with the run.
+    #[n(0)]
+    pub activities: Ranges,
+    /// Timers that were unset.
+    #[n(1)]
+    pub timers: Ranges,
+    /// Children that were told, by their parent-close policy.
+    #[n(2)]
+    pub children: Ranges,
+    /// Children and activities that were left alone, by policy or by `detach`.
+    #[n(3)]
+    pub left: Ranges,
+    /// Why.
+    #[n(4)]
+    pub cause: Option<Cause>,
+    /// The event that closed it, for readers of the note alone.
+    #[n(5)]
+    pub closing: EventId,
+}

@@ -1,0 +1,152 @@
+//! Sets of event ids as ranges: how a cancel names two activities or a hundred thousand.
+
+use std::fmt;
+
+use minicbor::{Decode, Encode};
+
+use crate::EventId;
+
+/// A run of neighbouring ids, both ends included.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct Range {
+    /// The first id.
+    #[n(0)]
+    pub first: EventId,
+    /// The last id, not before the first.
+    #[n(1)]
+    pub last: EventId,
+}
+
+/// Ids in ascending order, neighbours folded together.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Encode, Decode)]
+#[cbor(transparent)]
+pub struct Ranges(#[n(0)] Vec<Range>);
+
+impl Ranges {
+    /// True if no id is in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The ranges, ascending and apart from each other.
+    pub fn ranges(&self) -> &[Range] {
+        &self.0
+    }
+
+    /// How many ids are in it.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|range| range.last.0 - range.first.0 + 1).sum()
+    }
+
+    /// Every id, ascending.
+    pub fn ids(&self) -> impl Iterator<Item = EventId> {
+        self.0.iter().flat_map(|range| (range.first.0..=range.last.0).map(EventId))
+    }
+
+    /// True if the id is in it.
+    pub fn contains(&self, id: EventId) -> bool {
+        let at = self.0.partition_point(|range| range.last < id);
+        self.0.get(at).is_some_and(|range| range.first <= id)
+    }
+
+    /// Adds an id that is larger than all so far; cheaper than collecting when ids come sorted.
+    pub fn push(&mut self, id: EventId) {
+        match self.0.last_mut() {
+            Some(range) if range.last.plus(1) == id => range.last = id,
+            Some(range) => {
+                assert!(range.last < id, "ids are pushed in ascending order");
+                self.0.push(Range { first: id, last: id });
+            }
+            None => self.0.push(Range { first: id, last: id }),
+        }
+    }
+
+    /// These ids without those that `gone` says yes to.
+    pub fn without(&self, gone: impl Fn(EventId) -> bool) -> Self {
+        self.ids().filter(|id| !gone(*id)).collect()
+    }
+
+    /// These ids without a few others, in time that does not grow with how many ids there are.
+    pub fn minus(&self, few: &[EventId]) -> Self {
+        let mut few: Vec<EventId> = few.to_vec();
+        few.sort_unstable();
+        let mut kept = Vec::with_capacity(self.0.len() + few.len());
+        for range in &self.0 {
+            let mut first = range.first;
+            let start = few.partition_point(|id| *id < range.first);
+            for id in few[start..].iter().take_while(|id| **id <= range.last) {
+                if first < *id {
+                    kept.push(Range { first, last: EventId(id.0 - 1) });
+                }
+                first = first.max(id.plus(1));
+            }
+            if first <= range.last {
+                kept.push(Range { first, last: range.last });
+            }
+        }
+        Self(kept)
+    }
+}
+
+impl FromIterator<EventId> for Ranges {
+    fn from_iter<I: IntoIterator<Item = EventId>>(ids: I) -> Self {
+        let mut ids: Vec<_> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut ranges = Self::default();
+        ids.into_iter().for_each(|id| ranges.push(id));
+        ranges
+    }
+}
+
+impl From<EventId> for Ranges {
+    fn from(id: EventId) -> Self {
+        Self(vec![Range { first: id, last: id }])
+    }
+}
+
+impl fmt::Debug for Ranges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, range) in self.0.iter().enumerate() {
+            let comma = if n > 0 { "," } else { "" };
+            match range.first == range.last {
+                true => write!(f, "{comma}{}", range.first)?,
+                false => write!(f, "{comma}{}-{}", range.first, range.last)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(ids: &[u64]) -> Ranges {
+        ids.iter().copied().map(EventId).collect()
+    }
+
+    #[test]
+    fn neighbours_fold_and_order_does_not_matter() {
+        assert_eq!(format!("{:?}", of(&[7, 3, 1, 2, 9, 8])), "1-3,7-9");
+        assert_eq!(of(&[1, 2, 3, 7]).count(), 4);
+    }
+
+    #[test]
+    fn contains_looks_at_the_right_range() {
+        let ranges = of(&[1, 2, 3, 7, 8]);
+        for (id, expected) in [(0, false), (1, true), (3, true), (4, false), (7, true), (9, false)]
+        {
+            assert_eq!(ranges.contains(EventId(id)), expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn minus_agrees_with_without() {
+        let ranges = of(&[1, 2, 3, 4, 5, 9, 10, 12]);
+        for few in [&[][..], &[1], &[5], &[3, 10], &[12, 9, 1], &[7, 11], &[2, 2]] {
+            let few: Vec<_> = few.iter().copied().map(EventId).collect();
+            assert_eq!(ranges.minus(&few), ranges.without(|id| few.contains(&id)), "{few:?}");
+        }
+    }
+}

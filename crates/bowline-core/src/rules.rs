@@ -1,0 +1,146 @@
+//! What a run's first event fixes for its whole life: whose rules its history follows.
+//!
+//! Native rules may be ours; remote rules are exactly what the official SDKs replay. Every place
+//! where the two differ is a method here, so that the difference can be read on one screen.
+
+use minicbor::{Decode, Encode};
+
+use crate::limits;
+
+/// Whose rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Workflow code runs in this process, through `bowline-replay`.
+    #[default]
+    #[n(0)]
+    Native,
+    /// Workflow code runs in a worker that speaks a door's protocol.
+    #[n(1)]
+    Remote,
+}
+
+/// The rules of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Rules {
+    /// Whose.
+    #[n(0)]
+    pub kind: Kind,
+    /// Which edition of them; a run keeps the edition that it was born with.
+    #[n(1)]
+    pub version: u16,
+}
+
+impl Rules {
+    /// The newest native rules.
+    pub const NATIVE: Self = Self { kind: Kind::Native, version: 1 };
+    /// The newest remote rules.
+    pub const REMOTE: Self = Self { kind: Kind::Remote, version: 1 };
+
+    /// True under native rules.
+    pub fn is_native(self) -> bool {
+        self.kind == Kind::Native
+    }
+
+    /// Whether each activity cancel is an event of its own. Otherwise all cancels of one turn are
+    /// one note with ranges, so that deciding does not grow with how much is cancelled.
+    pub fn cancels_are_events(self) -> bool {
+        !self.is_native()
+    }
+
+    /// Whether a cancelled activity that never started gets an outcome event. Otherwise a note
+    /// lists all of them as ranges.
+    pub fn skipped_get_events(self) -> bool {
+        !self.is_native()
+    }
+
+    /// Whether outcomes that wait beside other messages go behind them, as the SDKs expect.
+    pub fn outcomes_wait(self) -> bool {
+        !self.is_native()
+    }
+
+    /// Whether an operator may cancel a single timer. A remote timer machine knows no such event.
+    pub fn timer_can_be_cancelled(self) -> bool {
+        self.is_native()
+    }
+
+    /// Whether an operator's cancel of one activity ends it as cancelled. Under remote rules the
+    /// SDK only knows cancels that its own code asked for, so it ends as a final failure.
+    pub fn operator_cancel_is_cancelled(self) -> bool {
+        self.is_native()
+    }
+
+    /// How many activities, timers or children of each kind may be open.
+    pub fn pending_max(self) -> usize {
+        match self.kind {
+            Kind::Native => limits::PENDING_NATIVE_MAX,
+            Kind::Remote => limits::PENDING_MAX,
+        }
+    }
+
+    /// How many events the history may have.
+    pub fn events_max(self) -> u64 {
+        match self.kind {
+            Kind::Native => limits::EVENTS_NATIVE_MAX,
+            Kind::Remote => limits::EVENTS_MAX,
+        }
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::NATIVE
+    }
+}
+
+/// What happens to a child when its parent's run closes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+#[non_exhaustive]
+pub enum ParentClose {
+    /// The child is asked to cancel.
+    #[default]
+    #[n(0)]
+    Cancel,
+    /// The child is terminated.
+    #[n(1)]
+    Terminate,
+    /// The child lives on.
+    #[n(2)]
+    Abandon,
+}
+
+/// Whether a workflow id may be used again after its last run closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+#[non_exhaustive]
+pub enum Reuse {
+    /// Yes.
+    #[default]
+    #[n(0)]
+    Allow,
+    /// Only if that run did not complete.
+    #[n(1)]
+    AllowUnlessCompleted,
+    /// No.
+    #[n(2)]
+    Refuse,
+}
+
+/// What a start does if a run of that workflow id is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+#[non_exhaustive]
+pub enum Conflict {
+    /// It is refused, naming the open run.
+    #[default]
+    #[n(0)]
+    Refuse,
+    /// It answers with the open run.
+    #[n(1)]
+    UseExisting,
+    /// It terminates the open run and takes its place.
+    #[n(2)]
+    TerminateExisting,
+}

@@ -1,0 +1,82 @@
+//! Moments and spans. Moments come from outside: nothing here reads a clock.
+
+use std::{fmt, time::Duration};
+
+use minicbor::{Decode, Encode};
+
+/// A moment: microseconds since the Unix epoch.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+#[cbor(transparent)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// The last moment there is; "never" in comparisons.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// This moment moved forward, stopping at the end of time instead of wrapping.
+    pub fn after(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
+    }
+
+    /// How long after `earlier` this moment is; zero if it is not.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+impl fmt::Debug for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}µs", self.0)
+    }
+}
+
+/// Spans are stored as whole microseconds, in one integer.
+pub(crate) mod span {
+    use super::Duration;
+    use minicbor::{
+        Decoder, Encoder,
+        decode::Error as DecodeError,
+        encode::{Error as EncodeError, Write},
+    };
+
+    pub(crate) fn encode<C, W: Write>(
+        span: &Duration,
+        e: &mut Encoder<W>,
+        _: &mut C,
+    ) -> Result<(), EncodeError<W::Error>> {
+        e.u64(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))?.ok()
+    }
+
+    pub(crate) fn decode<C>(d: &mut Decoder<'_>, _: &mut C) -> Result<Duration, DecodeError> {
+        Ok(Duration::from_micros(d.u64()?))
+    }
+}
+
+/// A [`Duration`] in stored form; see [`span`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+#[cbor(transparent)]
+pub struct Span(#[cbor(with = "span")] pub Duration);
+
+impl From<Duration> for Span {
+    fn from(span: Duration) -> Self {
+        Self(span)
+    }
+}
+
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        span.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_saturate_at_both_ends() {
+        assert_eq!(Time(5).after(Duration::MAX), Time::MAX);
+        assert_eq!(Time(5).since(Time(9)), Duration::ZERO);
+        assert_eq!(Time(9).since(Time(5)), Duration::from_micros(4));
+    }
+}
