@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 
 use crate::{Command, chore, print, test, tidy};
 
@@ -20,7 +20,10 @@ pub(crate) const COMMAND: Command = Command {
         }
         text
     },
-    run: |_| run(STEPS),
+    run: |arguments| match arguments.first() {
+        Some(first) => bail!("ci takes no arguments, and runs everything: what is `{first}`?"),
+        None => run(STEPS),
+    },
 };
 
 struct Step {
@@ -82,8 +85,6 @@ fn seconds(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::bail;
-
     use super::*;
 
     #[test]
@@ -95,6 +96,12 @@ mod tests {
         ];
         let error = run(&steps).unwrap_err().to_string();
         assert!(error.contains("broken") && error.contains("run the second"), "{error}");
+    }
+
+    #[test]
+    fn an_argument_is_refused_before_anything_runs() {
+        let error = (COMMAND.run)(&["fmt".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("`fmt`"), "{error}");
     }
 
     #[test]
