@@ -32,11 +32,17 @@ fn run(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The lines that hold nothing but a comment, and all lines.
+///
+/// The first line above a documented item is not counted: every public item must have it.
 fn count(source: &Source) -> (usize, usize) {
     let (mut comments, mut lines) = (0, 0);
+    let mut was_doc = false;
     for (code, comment) in source.code_lines().zip(source.comment_lines()) {
+        let is_doc = comment.trim_start().starts_with("///");
+        let is_comment = code.trim().is_empty() && !comment.trim().is_empty();
         lines += 1;
-        comments += usize::from(code.trim().is_empty() && !comment.trim().is_empty());
+        comments += usize::from(is_comment && (!is_doc || was_doc));
+        was_doc = is_doc;
     }
     (comments, lines)
 }
@@ -47,7 +53,7 @@ mod tests {
     use super::*;
 
     fn file_of(comments: usize, code: usize) -> String {
-        format!("{}{}", "/// Why.\n".repeat(comments), "fn f() {} // why\n".repeat(code))
+        format!("{}{}", "// Why.\n".repeat(comments), "fn f() {} // why\n".repeat(code))
     }
 
     #[test]
@@ -55,6 +61,15 @@ mod tests {
         let text = file_of(31, 69);
         let files = [("crates/bowline-core/src/a.rs", text.as_str())];
         assert_found(&CHECK, &files, "crates/bowline-core/src/a.rs:1", "warning: 31 %");
+    }
+
+    #[test]
+    fn the_first_line_above_an_item_is_owed_and_the_others_are_talk() {
+        let one = "/// What.\nfn f() {}\n".repeat(50);
+        assert_clean(&CHECK, &[("crates/bowline-core/src/a.rs", &one)]);
+        let three = "/// What.\n///\n/// Why.\nfn f() {}\n".repeat(50);
+        let files = [("crates/bowline-core/src/a.rs", three.as_str())];
+        assert_found(&CHECK, &files, "crates/bowline-core/src/a.rs:1", "warning: 50 %");
     }
 
     #[test]
