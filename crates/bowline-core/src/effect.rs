@@ -114,6 +114,8 @@ pub struct Birth {
     pub record: TurnRecord,
     /// What rings for it.
     pub alarms: Vec<Alarm>,
+    /// Its inbox begins with a `Wake`: a native run has its first turn at once.
+    pub wake: bool,
     /// Whether it may take a workflow id that was used before.
     pub reuse: Reuse,
     /// What it is to the run that begins it.

@@ -1,1 +1,96 @@
-//! The contract between Bowline and its stores, a memory store, and a conformance suite.
+//! The contract between Bowline and its stores.
+//!
+//! A store keeps rows and knows no rules: every decision that looks like one (retry, cancel, time
+//! out) is a pure step of `bowline-core` that the store applies between reading and writing a row.
+//! Each method is atomic, takes a batch, and answers per item of it; a store may run several calls
+//! in one transaction. [`conformance`] is what "implements the contract" means.
+
+mod ask;
+mod claim;
+mod commit;
+mod error;
+mod find;
+mod leftovers;
+mod member;
+mod post;
+mod read;
+mod settle;
+mod sweep;
+mod watch;
+
+pub mod memory;
+
+use std::{future::Future, pin::Pin};
+
+pub use ask::{Ask, AskBody, AskTarget, Pending, Reply};
+pub use bowline_core as core;
+pub use claim::{ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Want};
+pub use commit::{AttemptHit, Close, Commit, Committed, NewActivity, Quarantine, StartNow};
+pub use error::{Error, Result};
+pub use find::{Filter, Order, Page};
+pub use leftovers::{AttemptLine, Leftovers, Phase, ReceiptRow, Remainder, RunLine, Subtree};
+pub use member::{
+    AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Proof, Renewal, Renewed, Sighting,
+};
+pub use post::{NewReceipt, Posted, Posting, StartRun};
+pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
+pub use settle::{Settle, Settled};
+pub use sweep::{Fired, Sweep, Swept};
+pub use watch::{Hint, Hints, Listeners};
+
+/// What a store answers, some time later. The work goes on if the answer is dropped.
+pub type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Where runs live. See the crate's first page for what every method promises.
+pub trait Store: Send + Sync + 'static {
+    /// Enters a member under an epoch that was never used before.
+    fn join(&self, join: Join) -> Answer<Result<Joined>>;
+
+    /// Extends a member's lease, takes what its attempts report, and answers with every cancel
+    /// and every lost attempt of its own. A cancelled attempt keeps its lease.
+    fn renew(&self, renewal: Renewal) -> Answer<Result<Renewed>>;
+
+    /// Puts messages into inboxes and starts runs. A request that was carried out already changes
+    /// nothing and is answered as it was.
+    fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>>;
+
+    /// Takes runs that wait for a turn, or for intake; never more than asked for.
+    fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>>;
+
+    /// Starts activities that wait; never a cancelled or marked one. The start is durable when
+    /// this answers.
+    fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>>;
+
+    /// Writes decisions. Each commit of the group is applied whole or not at all, and one that
+    /// loses its race does not disturb the others.
+    fn commit(&self, commits: Vec<Commit>) -> Answer<Vec<Result<Committed>>>;
+
+    /// Ends attempts.
+    fn settle(&self, settles: Vec<Settle>) -> Answer<Vec<Result<Settled>>>;
+
+    /// Rings every alarm that is due, up to a bound.
+    fn fire(&self, now: core::Time, limit: usize) -> Answer<Result<Fired>>;
+
+    /// Does some of the work that decisions left for later: materialises activities, folds marks,
+    /// ends cancelled rows, fences dead members, deletes what has expired.
+    fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>>;
+
+    /// Asks a question outside history; the answer comes when somebody gives it, or its deadline
+    /// passes.
+    fn ask(&self, ask: Ask) -> Answer<Result<Reply>>;
+
+    /// Gives replies, and takes the questions that wait for this member.
+    fn answer(&self, epoch: core::Epoch, replies: Vec<Reply>) -> Answer<Result<Vec<Pending>>>;
+
+    /// Reads one run; none if there is no such run.
+    fn read(&self, read: Read) -> Answer<Result<Option<RunRead>>>;
+
+    /// Lists runs, page by page.
+    fn find(&self, filter: Filter) -> Answer<Result<Page>>;
+
+    /// Tells what is left of a subtree: the one query behind `settled` and `clean`.
+    fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>>;
+
+    /// Hints that something may have happened. They may be lost, late or doubled.
+    fn watch(&self) -> Hints;
+}

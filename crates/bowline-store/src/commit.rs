@@ -1,0 +1,138 @@
+//! A decision, ready to be written: everything that becomes visible at once.
+
+use std::sync::Arc;
+
+use bowline_core::{
+    ActivitySpec, Alarm, Batch, Birth, Cause, CommitId, EventId, Fence, Fields, Holder, Identity,
+    Number, Post, Ranges, Received, RunId, SearchAttributes, Status, Time, TurnRecord, Version,
+};
+
+use crate::{RunCancel, Snapshot};
+
+/// One decision about one run.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// The run.
+    pub run: RunId,
+    /// The version that it was decided on; any other is a [`Conflict`](crate::Error::Conflict).
+    pub expected: Version,
+    /// Names this attempt. A run whose last commit is this one has it already: it is answered as
+    /// done, and nothing is written again.
+    pub id: CommitId,
+    /// The lease of the member that decided, where one is needed.
+    pub fence: Option<Fence>,
+    /// Now.
+    pub now: Time,
+    /// Messages are consumed up to this number.
+    pub consumed: Number,
+    /// Later messages that are dropped unread.
+    pub forgotten: Vec<Number>,
+    /// What happened.
+    pub batch: Option<Batch>,
+    /// The id of the event that will come next.
+    pub next_event: EventId,
+    /// About how many bytes history takes now.
+    pub history_bytes: u64,
+    /// Where the run stands now.
+    pub status: Status,
+    /// Set when the run closes: then an inbox that is ahead of `consumed` is a conflict.
+    pub close: Option<Close>,
+    /// How far a cancel of the run has come, if that changed.
+    pub cancel: Option<RunCancel>,
+    /// What a remote run keeps beside its history.
+    pub record: TurnRecord,
+    /// Search attributes, if they changed.
+    pub search: Option<SearchAttributes>,
+    /// Memo, if it changed.
+    pub memo: Option<Fields>,
+    /// New activities, ascending. Above a bound their rows may follow the commit.
+    pub activities: Vec<NewActivity>,
+    /// Cancels of activities, after the new ones were added: records on their rows, or marks.
+    pub cancels: Vec<(Ranges, Cause)>,
+    /// Alarms that are set.
+    pub arm: Vec<Alarm>,
+    /// Alarms that are unset, by the very value that set them.
+    pub disarm: Vec<Alarm>,
+    /// New runs. Children are answered by message, in the own inbox.
+    pub births: Vec<Birth>,
+    /// Messages for other runs, in order. Those that want it are answered by message.
+    pub posts: Vec<Post>,
+    /// The state after `batch`, now and then.
+    pub snapshot: Option<Snapshot>,
+    /// Puts the run into quarantine, or takes it out.
+    pub quarantine: Option<Option<Quarantine>>,
+    /// The member no longer works on the run.
+    pub release: bool,
+}
+
+/// A new activity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewActivity {
+    /// Its number.
+    pub activity: EventId,
+    /// What it is.
+    pub spec: Arc<ActivitySpec>,
+    /// Start it in the same commit, unless the same commit cancels it.
+    pub start: Option<StartNow>,
+}
+
+/// Who starts an activity in the commit that schedules it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartNow {
+    /// What its answers must name.
+    pub holder: Holder,
+    /// Who has it.
+    pub worker: Identity,
+}
+
+/// A run closes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Close {
+    /// The run that goes on in its place; it is among the births.
+    pub successor: Option<RunId>,
+    /// Its rows go as soon as nothing of its subtree is left.
+    pub delete: bool,
+}
+
+/// Why nobody works on a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantine {
+    /// Since when.
+    pub since: Time,
+    /// How often its turn has failed.
+    pub failures: u32,
+    /// How it failed last.
+    pub reason: String,
+}
+
+/// What a commit answers.
+#[derive(Clone, Debug, Default)]
+pub struct Committed {
+    /// The run's version now.
+    pub version: Version,
+    /// What waits in its inbox now, answers to this commit included. Bounded.
+    pub unread: Vec<Received>,
+    /// Attempts in workers' hands that its cancels hit.
+    pub hits: Vec<AttemptHit>,
+    /// New activities that were started, with their attempt.
+    pub started: Vec<(EventId, u32)>,
+}
+
+/// An attempt in a worker's hands that must be told something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptHit {
+    /// Its run.
+    pub run: RunId,
+    /// Its activity.
+    pub activity: EventId,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Who has it.
+    pub holder: Holder,
+    /// Why it is told.
+    pub cause: Cause,
+    /// When that was decided.
+    pub decided_at: Time,
+    /// True for a cancel, which is final for the activity; false for a stop of this attempt.
+    pub cancel: bool,
+}

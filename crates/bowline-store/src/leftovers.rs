@@ -1,0 +1,142 @@
+//! What is left of a subtree: the one query behind `settled`, `clean` and `orphans`.
+//!
+//! The store reports rows; what follows from them is decided here, once for all stores.
+
+use bowline_core::{
+    Cause, EventId, Name, ParentClose, ReceiptId, RunId, Rung, Status, Time, WorkflowId,
+};
+
+use crate::RunCancel;
+
+/// Which rows to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subtree {
+    /// This run, the runs that it continued as, and everything that they started.
+    Run(RunId),
+    /// The subtree that a cancel request was about.
+    Receipt(ReceiptId),
+    /// Whatever should not be there at all: work of closed runs that nobody has told to stop,
+    /// children that outlived a parent which wanted them told.
+    Orphans,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Leftovers {
+    /// The receipt that was asked for.
+    pub receipt: Option<ReceiptRow>,
+    /// Runs of the subtree, parents before children. Bounded.
+    pub runs: Vec<RunLine>,
+    /// Activities that a worker has, and cancelled ones that had started. Bounded.
+    pub attempts: Vec<AttemptLine>,
+    /// Activities that wait in queues and are not cancelled.
+    pub queued: u64,
+    /// Cancelled activities that had never started.
+    pub never_started: u64,
+    /// Rows that sweeping has not reached yet.
+    pub unswept: u64,
+    /// Messages of closed or open runs of the subtree that nobody has consumed.
+    pub unread: u64,
+    /// Something was left out, because there was too much of it.
+    pub truncated: bool,
+}
+
+/// The receipt of a cancel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReceiptRow {
+    /// Its id.
+    pub id: ReceiptId,
+    /// The run that was to be cancelled.
+    pub run: RunId,
+    /// Why, and by whom.
+    pub cause: Cause,
+    /// When it was asked for.
+    pub requested_at: Time,
+    /// Until when it is kept.
+    pub keep_until: Time,
+}
+
+/// One run of the subtree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunLine {
+    /// Its id.
+    pub run: RunId,
+    /// The user's name for its chain.
+    pub workflow_id: WorkflowId,
+    /// The workflow.
+    pub name: Name,
+    /// Where it stands.
+    pub status: Status,
+    /// Its parent, the parent's `ChildInitiated`, and what becomes of it when the parent closes.
+    pub parent: Option<(RunId, EventId, ParentClose)>,
+    /// The run that goes on in its place.
+    pub successor: Option<RunId>,
+    /// How far its cancel has come.
+    pub cancel: Option<RunCancel>,
+    /// When it closed.
+    pub closed_at: Option<Time>,
+}
+
+/// One activity of the subtree that had started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptLine {
+    /// Its run.
+    pub run: RunId,
+    /// Its number.
+    pub activity: EventId,
+    /// The activity.
+    pub name: Name,
+    /// Which attempt.
+    pub attempt: u32,
+    /// A worker has it now.
+    pub running: bool,
+    /// Why it was cancelled; unset if it was not.
+    pub cause: Option<Cause>,
+    /// When that was decided.
+    pub decided_at: Option<Time>,
+    /// When the worker had it.
+    pub delivered_at: Option<Time>,
+    /// When the running code looked.
+    pub observed_at: Option<Time>,
+    /// When nothing of it was running any more.
+    pub stopped_at: Option<Time>,
+    /// How far it had to be pushed.
+    pub rung: Option<Rung>,
+    /// Its code was given up while it still ran.
+    pub leaked: bool,
+    /// Its worker went silent, and nobody saw its code end.
+    pub lost: bool,
+    /// What came too late was a success.
+    pub late: bool,
+}
+
+/// How far a cancel has come; a later phase implies the earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// The request is durable.
+    Requested,
+    /// Every target's history or row says that it is cancelled.
+    Decided,
+    /// Every worker that runs something of it has been told.
+    Delivered,
+    /// All running code has looked, or has stopped.
+    Observed,
+    /// No worker runs anything of it, as far as can be known.
+    Stopped,
+    /// Every run of the subtree is closed, and nothing durable can change.
+    Settled,
+    /// Settled, and nothing leaked, was lost or was left.
+    Clean,
+}
+
+/// What keeps a settled subtree from being clean.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remainder {
+    /// Known to run on.
+    pub leaked: Vec<AttemptLine>,
+    /// Their workers are silent.
+    pub lost: Vec<AttemptLine>,
+    /// Left alone, by policy or by `detach`.
+    pub left: Vec<RunLine>,
+}

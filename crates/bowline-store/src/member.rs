@@ -1,0 +1,104 @@
+//! Processes that have the store open, and what they report.
+
+use std::time::Duration;
+
+use bowline_core::{Blob, Cause, Epoch, EventId, Fence, Identity, Payload, RunId, Time};
+
+use crate::AttemptHit;
+
+/// A process enters.
+#[derive(Clone, Debug)]
+pub struct Join {
+    /// What it calls itself: host and process, for people.
+    pub identity: Identity,
+    /// How long it may be silent.
+    pub lease: Duration,
+    /// Now.
+    pub now: Time,
+}
+
+/// It is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// The number of this opening; never used before.
+    pub epoch: Epoch,
+}
+
+/// Names an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttemptRef {
+    /// Its run.
+    pub run: RunId,
+    /// Its activity.
+    pub activity: EventId,
+    /// Which attempt.
+    pub attempt: u32,
+}
+
+/// That a reporter is the one who has the attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// The lease of native code.
+    Native(Fence),
+    /// The bytes that a remote worker was handed.
+    Remote(Blob),
+}
+
+/// A running attempt is alive.
+#[derive(Clone, Debug)]
+pub struct Heartbeat {
+    /// Which attempt.
+    pub attempt: AttemptRef,
+    /// That the reporter has it.
+    pub proof: Proof,
+    /// What it says about its progress; unset leaves what it said before.
+    pub details: Option<Payload>,
+}
+
+/// A member, or a remote worker through one, reports.
+#[derive(Clone, Debug)]
+pub struct Renewal {
+    /// Which member.
+    pub epoch: Epoch,
+    /// How long it may be silent from now on.
+    pub lease: Duration,
+    /// Now.
+    pub now: Time,
+    /// Attempts that are alive.
+    pub heartbeats: Vec<Heartbeat>,
+    /// Cancels that have reached a worker, or its code.
+    pub sightings: Vec<Sighting>,
+    /// It leaves: whatever it still holds is lost at once.
+    pub leave: bool,
+}
+
+/// Word of a cancel has come this far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// Which attempt.
+    pub attempt: AttemptRef,
+    /// When the worker had it.
+    pub delivered_at: Time,
+    /// When the running code looked.
+    pub observed_at: Option<Time>,
+}
+
+/// What a member is answered.
+#[derive(Clone, Debug, Default)]
+pub struct Renewed {
+    /// For each heartbeat, whether the attempt goes on.
+    pub heartbeats: Vec<HeartbeatReply>,
+    /// Every cancel that stands against an attempt of this member, told or not.
+    pub cancels: Vec<AttemptHit>,
+}
+
+/// Whether an attempt goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HeartbeatReply {
+    /// It goes on.
+    Alive,
+    /// It is cancelled.
+    Cancelled(Cause),
+    /// It is not the reporter's any more.
+    Gone,
+}

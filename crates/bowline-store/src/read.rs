@@ -1,0 +1,167 @@
+//! Reading one run.
+
+use bowline_core::{
+    ActivityLive, ActivitySpec, Batch, Blob, Cause, CommitId, EventId, Fence, Fields, Name,
+    Namespace, Number, Queue, Received, Rules, RunId, SearchAttributes, Status, Time, TurnRecord,
+    Version, WorkflowId,
+};
+
+use crate::Quarantine;
+
+/// Which run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunKey {
+    /// Exactly this one.
+    Run(RunId),
+    /// The newest run of a workflow id.
+    Current(Namespace, WorkflowId),
+}
+
+/// What to read of a run.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// Which run.
+    pub run: RunKey,
+    /// Events from this one on; the batch that holds it comes whole. None for no events.
+    pub events_from: Option<EventId>,
+    /// Begin at the newest snapshot instead, if there is one after `events_from`.
+    pub snapshot: bool,
+    /// At most this many batches.
+    pub batches_max: usize,
+    /// The unread inbox too.
+    pub inbox: bool,
+    /// The rows of its activities too, this many at most.
+    pub activities_max: usize,
+}
+
+impl Read {
+    /// Only the head of the run.
+    pub fn head(run: RunKey) -> Self {
+        Self {
+            run,
+            events_from: None,
+            snapshot: false,
+            batches_max: usize::MAX,
+            inbox: false,
+            activities_max: 0,
+        }
+    }
+
+    /// The whole history, and what waits in the inbox.
+    pub fn whole(run: RunId) -> Self {
+        Self { events_from: Some(EventId(1)), inbox: true, ..Self::head(RunKey::Run(run)) }
+    }
+
+    /// What waits in the inbox.
+    pub fn inbox(run: RunId) -> Self {
+        Self { inbox: true, ..Self::head(RunKey::Run(run)) }
+    }
+
+    /// Enough to decide without running code: from the newest snapshot on, and the inbox.
+    pub fn state(run: RunId) -> Self {
+        Self { snapshot: true, ..Self::whole(run) }
+    }
+}
+
+/// What was read.
+#[derive(Clone, Debug)]
+pub struct RunRead {
+    /// The run's row.
+    pub head: Head,
+    /// The newest snapshot, if one was asked for and there is one.
+    pub snapshot: Option<Snapshot>,
+    /// History, ascending.
+    pub batches: Vec<Batch>,
+    /// Unread messages, ascending.
+    pub inbox: Vec<Received>,
+    /// Rows of activities, ascending.
+    pub activities: Vec<ActivityRow>,
+}
+
+/// The state of a run after an event, in an envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The event.
+    pub at: EventId,
+    /// The state.
+    pub bytes: Blob,
+}
+
+/// One row of the activities of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActivityRow {
+    /// Its run.
+    pub run: RunId,
+    /// Its number.
+    pub activity: EventId,
+    /// What never changes.
+    pub spec: ActivitySpec,
+    /// What does.
+    pub live: ActivityLive,
+}
+
+/// The row of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// Its id.
+    pub run: RunId,
+    /// The user's name for its chain.
+    pub workflow_id: WorkflowId,
+    /// The workflow.
+    pub name: Name,
+    /// Where its turns wait.
+    pub queue: Queue,
+    /// Whose rules its history follows.
+    pub rules: Rules,
+    /// Where it stands.
+    pub status: Status,
+    /// How many commits it has seen.
+    pub version: Version,
+    /// The newest of them.
+    pub last_commit: CommitId,
+    /// The number of the newest message.
+    pub inbox: Number,
+    /// The number of the newest message that was consumed.
+    pub consumed: Number,
+    /// The id of the next event.
+    pub next_event: EventId,
+    /// What a remote run keeps beside its history.
+    pub record: TurnRecord,
+    /// When it began.
+    pub started_at: Time,
+    /// When it closed.
+    pub closed_at: Option<Time>,
+    /// Its parent, and the parent's `ChildInitiated`.
+    pub parent: Option<(RunId, EventId)>,
+    /// The run at the top of its tree; itself if it has no parent.
+    pub root: RunId,
+    /// The first run of its chain.
+    pub first_run: RunId,
+    /// The run that goes on in its place.
+    pub successor: Option<RunId>,
+    /// The cancel that was requested of it.
+    pub cancel: Option<RunCancel>,
+    /// Its search attributes.
+    pub search: SearchAttributes,
+    /// Its memo.
+    pub memo: Fields,
+    /// Set while nobody may work on it.
+    pub quarantine: Option<Quarantine>,
+    /// The lease of the member that works on it.
+    pub holder: Option<Fence>,
+    /// About how many bytes its history takes.
+    pub history_bytes: u64,
+    /// Its rows go as soon as nothing of its subtree is left.
+    pub deleted: bool,
+}
+
+/// How far a cancel of a run has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunCancel {
+    /// Why, and by whom; the first request.
+    pub cause: Cause,
+    /// When it was asked for.
+    pub requested_at: Time,
+    /// When it stood in history.
+    pub decided_at: Option<Time>,
+}

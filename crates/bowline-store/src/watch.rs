@@ -1,0 +1,110 @@
+//! Hints: that something may have happened, so that nobody has to poll.
+//!
+//! A hint is never needed for correctness. The mailbox keeps each distinct hint once, and gives
+//! up detail instead of growing: past its bound it only says that everything should be looked at.
+
+use std::{
+    collections::BTreeSet,
+    future::poll_fn,
+    sync::{Arc, Weak},
+    task::{Poll, Waker},
+};
+
+use bowline_core::{AskId, Namespace, Queue, RunId, Time};
+use parking_lot::Mutex;
+
+/// How many distinct hints a mailbox keeps.
+const HINTS_MAX: usize = 10_000;
+
+/// Something may have happened.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Hint {
+    /// Anything: look everywhere.
+    Everything,
+    /// A held native run has unread messages.
+    Inbox(RunId),
+    /// A native run that nobody holds has unread messages, in this queue.
+    Turn(Namespace, Queue),
+    /// A remote run's turn waits for a worker, in this queue.
+    RemoteTurn(Namespace, Queue),
+    /// A remote run has unread messages.
+    Intake(Namespace),
+    /// An activity waits in this queue.
+    Activity(Namespace, Queue),
+    /// An alarm rings at this moment, perhaps earlier than all others.
+    Alarm(Time),
+    /// An attempt in a worker's hands was cancelled: renew, to learn which.
+    Cancelled,
+    /// Rows wait to be swept.
+    Sweep,
+    /// A question waits.
+    Asked,
+    /// A question was answered.
+    Answered(AskId),
+    /// A run changed: whoever follows it may look.
+    Changed(RunId),
+}
+
+/// One listener's mailbox.
+#[derive(Debug, Default)]
+pub struct Hints(Arc<Mutex<Mailbox>>);
+
+#[derive(Debug, Default)]
+struct Mailbox {
+    hints: BTreeSet<Hint>,
+    waker: Option<Waker>,
+}
+
+impl Hints {
+    /// Waits until there is a hint, and takes all there are.
+    pub async fn next(&mut self) -> Vec<Hint> {
+        poll_fn(|cx| {
+            let mut mailbox = self.0.lock();
+            if mailbox.hints.is_empty() {
+                mailbox.waker = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(std::mem::take(&mut mailbox.hints).into_iter().collect())
+        })
+        .await
+    }
+
+    /// Takes the hints there are, without waiting.
+    pub fn take(&mut self) -> Vec<Hint> {
+        std::mem::take(&mut self.0.lock().hints).into_iter().collect()
+    }
+}
+
+/// The store's side: everybody who listens.
+#[derive(Debug, Default)]
+pub struct Listeners(Mutex<Vec<Weak<Mutex<Mailbox>>>>);
+
+impl Listeners {
+    /// A new mailbox.
+    pub fn listen(&self) -> Hints {
+        let hints = Hints::default();
+        self.0.lock().push(Arc::downgrade(&hints.0));
+        hints
+    }
+
+    /// Puts a hint into every mailbox.
+    pub fn tell(&self, hints: &[Hint]) {
+        if hints.is_empty() {
+            return;
+        }
+        self.0.lock().retain(|listener| {
+            let Some(mailbox) = listener.upgrade() else { return false };
+            let waker = {
+                let mut mailbox = mailbox.lock();
+                mailbox.hints.extend(hints.iter().cloned());
+                if mailbox.hints.len() > HINTS_MAX {
+                    mailbox.hints = BTreeSet::from([Hint::Everything]);
+                }
+                mailbox.waker.take()
+            };
+            waker.into_iter().for_each(Waker::wake);
+            true
+        });
+    }
+}
