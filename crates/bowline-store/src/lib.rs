@@ -19,6 +19,7 @@ mod sweep;
 mod watch;
 
 pub mod memory;
+pub mod ready;
 
 use std::{future::Future, pin::Pin};
 

@@ -1,0 +1,218 @@
+//! Runs that are ready for somebody, and runs that somebody holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bowline_core::{Epoch, Fence, Name, Number, Queue, RunId};
+
+use super::Lane;
+use crate::{ClaimRuns, Head, Hint, Want};
+
+/// What a run is ready for, as its row stands.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The run.
+    pub run: RunId,
+    /// The workflow.
+    pub name: Name,
+    /// Where its turns wait.
+    pub queue: Queue,
+    /// The number of its newest message.
+    pub inbox: Number,
+    /// A native run that nobody holds has unread messages.
+    pub turn: bool,
+    /// The queue in which a remote run's turn waits for a worker.
+    pub remote_turn: Option<Queue>,
+    /// A remote run has unread messages, and no worker has its turn.
+    pub intake: bool,
+    /// Who holds it.
+    pub holder: Option<Fence>,
+}
+
+impl Standing {
+    /// What the head of a run says. A store keeps `consumed` exact: where only dropped messages
+    /// are left, it is `inbox`, or the run would be ready for nothing, again and again.
+    pub fn of(head: &Head) -> Self {
+        let open = head.status.is_open() && head.quarantine.is_none();
+        let (native, unread) = (head.rules.is_native(), head.inbox > head.consumed);
+        let turn = head.record.turn.as_ref();
+        let out = turn.is_some_and(|turn| turn.started.is_some());
+        let waiting = turn.filter(|_| open && !native && !out);
+        Self {
+            run: head.run,
+            name: head.name.clone(),
+            queue: head.queue.clone(),
+            inbox: head.inbox,
+            turn: open && native && unread && head.holder.is_none(),
+            remote_turn: waiting.map(|turn| turn.queue.clone()),
+            intake: open && !native && unread && !out,
+            holder: head.holder,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    lanes: BTreeMap<Lane<Want>, BTreeMap<u64, RunId>>,
+    places: BTreeMap<(RunId, Want), (Queue, Name, u64)>,
+    arrivals: u64,
+    held: BTreeMap<RunId, (Fence, Number)>,
+    holders: BTreeMap<Epoch, BTreeSet<RunId>>,
+}
+
+impl Runs {
+    pub(super) fn stand(&mut self, standing: Standing, hints: &mut BTreeSet<Hint>) {
+        self.hold(&standing, hints);
+        let Standing { run, name, queue, .. } = standing;
+        let namespace = run.namespace;
+        if self.place(run, Want::Turn, standing.turn.then_some(&queue), &name) {
+            hints.insert(Hint::Turn(namespace, queue.clone()));
+        }
+        if self.place(run, Want::Intake, standing.intake.then_some(&queue), &name) {
+            hints.insert(Hint::Intake(namespace));
+        }
+        if self.place(run, Want::RemoteTurn, standing.remote_turn.as_ref(), &name) {
+            hints.extend(standing.remote_turn.map(|queue| Hint::RemoteTurn(namespace, queue)));
+        }
+    }
+
+    fn hold(&mut self, standing: &Standing, hints: &mut BTreeSet<Hint>) {
+        let run = standing.run;
+        let before = match standing.holder {
+            Some(fence) => self.held.insert(run, (fence, standing.inbox)),
+            None => self.held.remove(&run),
+        };
+        let same = before.map(|(fence, _)| fence.epoch) == standing.holder.map(|f| f.epoch);
+        if !same {
+            if let Some((fence, _)) = before {
+                self.forget_holder(fence.epoch, run);
+            }
+            if let Some(fence) = standing.holder {
+                self.holders.entry(fence.epoch).or_default().insert(run);
+            }
+        }
+        if before.is_some_and(|(_, inbox)| inbox < standing.inbox) && standing.holder.is_some() {
+            hints.insert(Hint::Inbox(run));
+        }
+    }
+
+    fn forget_holder(&mut self, epoch: Epoch, run: RunId) {
+        if let Some(runs) = self.holders.get_mut(&epoch) {
+            runs.remove(&run);
+            if runs.is_empty() {
+                self.holders.remove(&epoch);
+            }
+        }
+    }
+
+    /// Puts the run into a queue, or takes it out. True if it was not in that queue before; a run
+    /// that was keeps its place.
+    fn place(&mut self, run: RunId, want: Want, queue: Option<&Queue>, name: &Name) -> bool {
+        let Some(queue) = queue else {
+            self.remove(run, want);
+            return false;
+        };
+        if self.places.get(&(run, want)).is_some_and(|(q, n, _)| q == queue && n == name) {
+            return false;
+        }
+        self.remove(run, want);
+        self.insert(run, want, queue.clone(), name.clone());
+        true
+    }
+
+    fn insert(&mut self, run: RunId, want: Want, queue: Queue, name: Name) {
+        self.arrivals += 1;
+        let lane = (want, run.namespace, queue.clone(), name.clone());
+        self.lanes.entry(lane).or_default().insert(self.arrivals, run);
+        self.places.insert((run, want), (queue, name, self.arrivals));
+    }
+
+    fn remove(&mut self, run: RunId, want: Want) -> Option<(Queue, Name)> {
+        let (queue, name, arrival) = self.places.remove(&(run, want))?;
+        let lane = (want, run.namespace, queue, name);
+        if let Some(runs) = self.lanes.get_mut(&lane) {
+            runs.remove(&arrival);
+            if runs.is_empty() {
+                self.lanes.remove(&lane);
+            }
+        }
+        let (_, _, queue, name) = lane;
+        Some((queue, name))
+    }
+
+    pub(super) fn rotate(&mut self, want: Want, run: RunId) {
+        if let Some((queue, name)) = self.remove(run, want) {
+            self.insert(run, want, queue, name);
+        }
+    }
+
+    pub(super) fn forget(&mut self, run: RunId) {
+        for want in [Want::Turn, Want::RemoteTurn, Want::Intake] {
+            self.remove(run, want);
+        }
+        if let Some((fence, _)) = self.held.remove(&run) {
+            self.forget_holder(fence.epoch, run);
+        }
+    }
+
+    pub(super) fn waiting(&self, claim: &ClaimRuns) -> Vec<RunId> {
+        let mut found: Vec<(u64, RunId)> = Vec::new();
+        for (_, runs) in self.lanes_of(claim) {
+            found.extend(runs.iter().take(claim.count).map(|(arrival, run)| (*arrival, *run)));
+        }
+        found.sort_unstable();
+        found.truncate(claim.count);
+        found.into_iter().map(|(_, run)| run).collect()
+    }
+
+    /// A member names the workflows that it has code for; only of remote runs it may want all.
+    fn lanes_of(
+        &self,
+        claim: &ClaimRuns,
+    ) -> impl Iterator<Item = (&Lane<Want>, &BTreeMap<u64, RunId>)> {
+        let from = (claim.want, claim.namespace, Queue::default(), Name::default());
+        let any_name = claim.names.is_empty() && claim.want != Want::Turn;
+        let any_queue = claim.queues.is_empty() && claim.want == Want::Intake;
+        self.lanes
+            .range(from..)
+            .take_while(|((want, namespace, ..), _)| {
+                (*want, *namespace) == (claim.want, claim.namespace)
+            })
+            .filter(move |((_, _, queue, name), _)| {
+                (any_queue || claim.queues.contains(queue))
+                    && (any_name || claim.names.contains(name))
+            })
+    }
+
+    pub(super) fn holder(&self, run: RunId) -> Option<Fence> {
+        self.held.get(&run).map(|(fence, _)| *fence)
+    }
+
+    pub(super) fn held_by(&self, epoch: Epoch) -> impl Iterator<Item = RunId> {
+        self.holders.get(&epoch).into_iter().flatten().copied()
+    }
+
+    pub(super) fn held_outside(&self, epoch: Epoch) -> impl Iterator<Item = RunId> {
+        self.holders
+            .iter()
+            .filter(move |(own, _)| **own != epoch)
+            .flat_map(|(_, runs)| runs)
+            .copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker's own queue lives as long as the worker; an index that remembered each of them
+    /// would grow for ever.
+    #[test]
+    fn nothing_is_kept_of_a_queue_that_nobody_waits_in() {
+        let mut runs = Runs::default();
+        let run = RunId { uuid: 1, ..RunId::default() };
+        runs.place(run, Want::RemoteTurn, Some(&Queue::from("own")), &Name::from("w"));
+        assert_eq!(runs.lanes.len(), 1);
+        runs.place(run, Want::RemoteTurn, None, &Name::from("w"));
+        assert!(runs.lanes.is_empty() && runs.places.is_empty());
+    }
+}
