@@ -128,7 +128,7 @@ pub struct Cause {
     pub request_id: Option<RequestId>,
     /// What this was a consequence of.
     #[n(4)]
-    pub parent: Option<Box<Cause>>,
+    pub parent: Option<Box<Self>>,
 }
 
 impl Cause {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     ActivitySpec, Blob, Cause, ChildSpec, Decision, EventId, External, Failure, Fields, Name,
-    Payload, Queue, RetryPolicy, RunId, ScopeStep, SearchAttributes, SearchField, Span, TimerId,
-    UpdateAnswer, UpdateRequest,
+    Payload, Queue, Ranges, RetryPolicy, RunId, ScopeStep, SearchAttributes, SearchField, Span,
+    TimerId, UpdateAnswer, UpdateRequest,
 };
 
 /// One thing that workflow code asks for, beside what the door wants to have stored with it.
@@ -55,6 +55,8 @@ pub enum Command {
     CompleteUpdate(Box<CompleteUpdate>),
     /// Cancel what the turn dropped, all at once. Native rules.
     Drop(Vec<Decision>),
+    /// Let go of activities and children: they outlive the run. Native rules.
+    Detach(Ranges),
     /// Remember which scopes were opened and left. Native rules.
     Scopes(Vec<ScopeStep>),
     /// Close with a result.

@@ -114,6 +114,8 @@ pub struct Birth {
     pub record: TurnRecord,
     /// What rings for it.
     pub alarms: Vec<Alarm>,
+    /// Activities that wait from the beginning: those that were open where a fork was cut.
+    pub activities: Vec<(EventId, Arc<ActivitySpec>)>,
     /// Its inbox begins with a `Wake`: a native run has its first turn at once.
     pub wake: bool,
     /// Whether it may take a workflow id that was used before.

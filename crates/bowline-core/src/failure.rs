@@ -42,7 +42,7 @@ pub struct Failure {
     pub trace: String,
     /// What it followed from.
     #[n(5)]
-    pub source: Option<Box<Failure>>,
+    pub source: Option<Box<Self>>,
     /// A door's own form of the whole failure, handed back untouched.
     #[n(6)]
     pub wire: Option<Blob>,

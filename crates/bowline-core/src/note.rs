@@ -30,9 +30,12 @@ pub enum Note {
     /// On the closing event: what was still open, and what became of it.
     #[n(5)]
     Outstanding(#[n(0)] Outstanding),
-    /// On `WorkflowCancelRequested` or on a turn: a later request for what was requested already.
+    /// On `TurnScheduled`: an operator cancelled one activity or child.
     #[n(6)]
-    Also(#[n(0)] Cause),
+    CancelledOne(#[n(0)] EventId, #[n(1)] Cause),
+    /// On `TurnCompleted`: work that the run let go of, and that outlives it.
+    #[n(7)]
+    Detached(#[n(0)] Ranges),
 }
 
 /// One cancel that workflow code decided.

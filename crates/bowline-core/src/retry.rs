@@ -117,7 +117,7 @@ pub fn next(
             Verdict::After(span) => pause = span.0,
             Verdict::ByPolicy => {}
         }
-        if policy.non_retryable.iter().any(|kind| *kind == failure.kind) {
+        if policy.non_retryable.contains(&failure.kind) {
             return Next::Stop(RetryState::NonRetryable);
         }
     }

@@ -5,7 +5,7 @@
 
 use minicbor::{Decode, Encode};
 
-use crate::{Blob, ControlQueue, EventId, Identity, Queue, RequestId, Span, Time};
+use crate::{Blob, ControlQueue, EventId, Identity, Queue, RequestId, Span, Time, UpdateRequest};
 
 /// A turn that is scheduled, and perhaps started.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
@@ -97,7 +97,7 @@ pub struct TurnRecord {
     /// A turn tried to close the run while messages waited; until the next one, updates wait.
     #[n(2)]
     pub close_refused: bool,
-    /// How often the turn was tried before this attempt.
+    /// Updates that were asked for and that no turn has taken yet.
     #[n(3)]
-    pub failed_attempts: u32,
+    pub admitted: Vec<UpdateRequest>,
 }

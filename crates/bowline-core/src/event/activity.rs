@@ -2,7 +2,9 @@
 
 use minicbor::{Decode, Encode};
 
-use crate::{ActivitySpec, EventId, Failure, Identity, Payload, RequestId, RetryState, Timeout};
+use crate::{
+    ActivitySpec, EventId, Failure, Identity, Payload, RequestId, RetryState, Time, Timeout,
+};
 
 /// An activity was scheduled.
 #[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
@@ -34,6 +36,9 @@ pub struct ActivityStarted {
     /// How the attempt before failed.
     #[n(4)]
     pub last_failure: Option<Failure>,
+    /// When it really began; the event itself has the time of the end.
+    #[n(5)]
+    pub at: Time,
 }
 
 /// It ended with a result.

@@ -1,0 +1,97 @@
+//! What happens next: one match over messages, one over commands, and no rule of its own.
+
+mod activity;
+mod cancel;
+mod child;
+mod close;
+mod external;
+mod fork;
+mod record;
+mod signal;
+mod start;
+mod timer;
+pub(crate) mod turn;
+mod update;
+
+use crate::{Asked, Command, Draft, EventId, Message, Received, Refusal, RunAlarm};
+
+pub use fork::fork;
+pub use start::{Begin, begin, check};
+
+/// A stage of a draft; see [`Draft::intake`].
+pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {
+    crate::intake::intake(draft, inbox);
+}
+
+/// One message becomes events.
+pub(crate) fn message(draft: &mut Draft, received: &Received) {
+    let at = received.at;
+    match &received.message {
+        Message::Signal(signal) => signal::signal(draft, at, signal),
+        Message::Cancel(cancel) => cancel::cancel(draft, at, cancel),
+        Message::EndActivity(end) => activity::end(draft, at, end),
+        Message::SkipActivities(ranges) => activity::skip(draft, at, ranges),
+        Message::FireTimer(timer) => timer::fire(draft, at, *timer),
+        Message::ChildBegan(child) => child::began(draft, at, *child),
+        Message::RefuseChild(child, why) => child::refused(draft, at, *child, *why),
+        Message::EndChild(end) => child::end(draft, at, end),
+        Message::ExternalDone(id) => external::done(draft, at, *id),
+        Message::RefuseExternal(id, why) => external::refused(draft, at, *id, *why),
+        Message::Update(request) => update::admit(draft, at, request),
+        Message::CancelOne(target, cause) => cancel::one(draft, at, *target, cause),
+        Message::Wake => draft.wants_turn = true,
+        Message::TimeOut(RunAlarm::Delay) => draft.wants_turn |= draft.state.delayed,
+        Message::TimeOut(RunAlarm::Deadline) => cancel::deadline(draft, at),
+        Message::TimeOut(RunAlarm::Turn(scheduled, attempt)) => {
+            turn::time_out(draft, *scheduled, *attempt);
+        }
+        Message::Terminate(_) | Message::TimeOut(RunAlarm::Run | RunAlarm::Ladder) => {
+            unreachable!("closers go through `closing`")
+        }
+    }
+}
+
+/// Whether a message closes the run at once, whatever its code says.
+pub(crate) fn is_closing(draft: &Draft, message: &Message) -> bool {
+    match message {
+        Message::Terminate(_) | Message::TimeOut(RunAlarm::Run) => true,
+        Message::TimeOut(RunAlarm::Ladder) => draft.state.cancel.is_some(),
+        _ => false,
+    }
+}
+
+/// A message closes the run.
+pub(crate) fn closing(draft: &mut Draft, received: &Received) {
+    match &received.message {
+        Message::Terminate(terminate) => close::terminate(draft, received.at, terminate),
+        Message::TimeOut(RunAlarm::Ladder) => close::escalate(draft, received.at),
+        Message::TimeOut(_) => close::time_out(draft, received.at),
+        _ => unreachable!("only closers come here"),
+    }
+}
+
+/// One command becomes events. `turn` is the `TurnCompleted` that it belongs to.
+pub(crate) fn command(draft: &mut Draft, asked: Asked, turn: EventId) -> Result<(), Refusal> {
+    let wire = asked.wire;
+    match asked.command {
+        Command::ScheduleActivity(spec) => activity::schedule(draft, turn, *spec, wire),
+        Command::CancelActivity(target) => activity::cancel(draft, turn, target, wire),
+        Command::StartTimer(id, after) => timer::start(draft, turn, id, after, wire),
+        Command::CancelTimer(timer, cause) => timer::cancel(draft, turn, timer, cause, wire),
+        Command::RecordMarker(marker) => record::marker(draft, turn, *marker, wire),
+        Command::StartChild(spec, run) => child::start(draft, turn, *spec, run, wire),
+        Command::CancelExternal(cancel) => external::cancel(draft, turn, *cancel, wire),
+        Command::SignalExternal(signal) => external::signal(draft, turn, *signal, wire),
+        Command::UpsertSearch(changes) => record::search(draft, turn, changes, wire),
+        Command::ModifyMemo(changes) => record::memo(draft, turn, changes, wire),
+        Command::AcceptUpdate(accept) => update::accept(draft, turn, *accept, wire),
+        Command::RejectUpdate(reject) => update::reject(draft, *reject),
+        Command::CompleteUpdate(done) => update::complete(draft, turn, *done, wire),
+        Command::Drop(decisions) => cancel::dropped(draft, turn, decisions),
+        Command::Detach(_) | Command::Scopes(_) => Ok(()),
+        Command::Complete(result) => close::complete(draft, turn, result, wire),
+        Command::Fail(failure) => close::fail(draft, turn, failure, wire),
+        Command::Cancel(details, cause) => close::cancelled(draft, turn, details, cause, wire),
+        Command::ContinueAsNew(next, run) => close::continued(draft, turn, *next, run, wire),
+    }
+}

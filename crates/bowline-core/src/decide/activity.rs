@@ -1,0 +1,199 @@
+//! Activities: scheduled, cancelled by their run's code, ended.
+
+use std::sync::Arc;
+
+use crate::{
+    ActivityCancelRequested, ActivityCancelled, ActivityCompleted, ActivityFailed,
+    ActivityScheduled, ActivitySpec, ActivityStarted, ActivityTimedOut, Blob, Cause, Code, Draft,
+    Effect, EndActivity, EventId, EventKind, Failure, Note, Outcome, Payload, Ranges, Refusal,
+    RequestId, RetryState, Time, TurnFault, limits,
+};
+
+pub(super) fn schedule(
+    draft: &mut Draft,
+    turn: EventId,
+    spec: ActivitySpec,
+    wire: Option<Blob>,
+) -> Result<(), Refusal> {
+    if let Some((fault, why)) = fault(draft, &spec) {
+        return Err(Refusal::Command(fault, why));
+    }
+    let event = ActivityScheduled { spec: spec.clone(), turn };
+    let activity = draft.record_at(draft.now, event, Vec::new(), wire);
+    draft.effect(Effect::QueueActivity(activity, Arc::new(spec)));
+    Ok(())
+}
+
+/// What is wrong with a new activity, if anything.
+fn fault(draft: &Draft, spec: &ActivitySpec) -> Option<(TurnFault, String)> {
+    let bad = |why: &str| Some((TurnFault::BadActivity, why.to_owned()));
+    let rules = draft.state.rules();
+    if spec.name.is_empty() {
+        return bad("the activity has no name");
+    }
+    if [spec.name.as_str(), spec.id.as_str(), spec.queue.as_str()]
+        .iter()
+        .any(|text| text.len() > limits::TEXT_MAX)
+    {
+        return bad("the activity's name, id or queue is too long");
+    }
+    if spec.input.as_ref().is_some_and(|input| input.len() > limits::PAYLOAD_MAX) {
+        return Some((TurnFault::TooLarge, "the activity's input is too large".to_owned()));
+    }
+    let limits = &spec.timeouts;
+    let spans = [
+        limits.schedule_to_start,
+        limits.start_to_close,
+        limits.schedule_to_close,
+        limits.heartbeat,
+        Some(spec.ladder.grace),
+        Some(spec.ladder.step),
+    ];
+    if spans.iter().flatten().any(|span| span.0 > limits::SPAN_MAX) {
+        return bad("a limit of the activity is longer than a hundred years");
+    }
+    if let Some(fault) = spec.retry.as_ref().and_then(|policy| policy.fault()) {
+        return bad(fault);
+    }
+    if !rules.is_native() {
+        if spec.id.is_empty() {
+            return bad("the activity has no id");
+        }
+        if limits.start_to_close.is_none() && limits.schedule_to_close.is_none() {
+            return bad("the activity needs start-to-close or schedule-to-close");
+        }
+        if draft.state.activities.values().any(|open| open.id == spec.id) {
+            let why = format!("an activity of id {:?} is open", spec.id);
+            return Some((TurnFault::ActivityIdTaken, why));
+        }
+    }
+    if draft.state.activities.len() >= rules.pending_max() {
+        return Some((TurnFault::TooManyActivities, "too many activities are open".to_owned()));
+    }
+    None
+}
+
+/// Remote rules: the run's code cancels one activity. If it never started, the store answers so,
+/// and that answer becomes its outcome.
+pub(super) fn cancel(
+    draft: &mut Draft,
+    turn: EventId,
+    activity: EventId,
+    wire: Option<Blob>,
+) -> Result<(), Refusal> {
+    let refuse = |why: String| Err(Refusal::Command(TurnFault::BadActivityCancel, why));
+    match draft.state.activities.get(&activity) {
+        None => return refuse(format!("no activity with number {activity} is open")),
+        Some(open) if open.cancel.is_some() => {
+            return refuse(format!("activity {activity} is cancelled already"));
+        }
+        Some(_) => {}
+    }
+    let event = ActivityCancelRequested { activity, turn };
+    draft.record_at(draft.now, event, Vec::new(), wire);
+    let cause = Draft::cause(Code::Requested, draft.state.cancel.as_ref().map(|(_, c)| c));
+    draft.effect(Effect::CancelActivities(Ranges::from(activity), cause));
+    Ok(())
+}
+
+/// An activity has its outcome. One that is over already changes nothing.
+pub(super) fn end(draft: &mut Draft, at: Time, end: &EndActivity) {
+    let Some(open) = draft.state.activities.get(&end.activity) else { return };
+    let requested = open.cancel;
+    let activity = end.activity;
+    let started = match end.started_at {
+        Some(began) => {
+            let event = ActivityStarted {
+                activity,
+                worker: end.worker.clone(),
+                request_id: RequestId::default(),
+                attempt: end.attempt,
+                last_failure: end.last_failure.clone(),
+                at: began,
+            };
+            draft.record_at(at, event, Vec::new(), None)
+        }
+        None => EventId(0),
+    };
+    let worker = end.worker.clone();
+    let (kind, notes): (EventKind, _) = match &end.outcome {
+        Outcome::Completed(result) => {
+            let result = result.clone();
+            (ActivityCompleted { activity, started, result, worker }.into(), Vec::new())
+        }
+        Outcome::Failed(failure) => {
+            let (failure, retry) = (failure.clone(), end.retry);
+            (ActivityFailed { activity, started, failure, retry, worker }.into(), Vec::new())
+        }
+        Outcome::TimedOut(timeout) => {
+            let event = ActivityTimedOut {
+                activity,
+                started,
+                timeout: *timeout,
+                retry: end.retry,
+                last_failure: end.last_failure.clone(),
+                heartbeat: end.heartbeat.clone(),
+            };
+            (event.into(), Vec::new())
+        }
+        Outcome::Cancelled(cause, rung, details) => {
+            let notes = vec![Note::Cause(cause.clone()), Note::Rung(*rung)];
+            let remote = !draft.state.rules().operator_cancel_is_cancelled();
+            match remote && requested.is_none() {
+                true => (refused_by_operator(end, started, cause), notes),
+                false => {
+                    let requested = requested.unwrap_or_default();
+                    (cancelled(activity, started, requested, details.clone(), worker), notes)
+                }
+            }
+        }
+    };
+    draft.record_at(at, kind, notes, None);
+    draft.wants_turn = true;
+}
+
+/// Cancelled activities that never started are over. Under native rules one note says so for all
+/// of them; under remote rules each has its event.
+pub(super) fn skip(draft: &mut Draft, at: Time, ranges: &Ranges) {
+    let open: Ranges = ranges.ids().filter(|id| draft.state.activities.contains_key(id)).collect();
+    if open.is_empty() {
+        return;
+    }
+    draft.wants_turn = true;
+    if !draft.state.rules().skipped_get_events() {
+        draft.skipped = draft.skipped.ids().chain(open.ids()).collect();
+        return;
+    }
+    for activity in open.ids() {
+        let Some(requested) = draft.state.activities[&activity].cancel else {
+            // An operator's cancel: the SDK knows no such end of an activity that its own code
+            // did not cancel, but it knows failures, and those need a start.
+            let event = ActivityStarted { activity, attempt: 1, at, ..ActivityStarted::default() };
+            let started = draft.record_at(at, event, Vec::new(), None);
+            let failure = Failure::new("cancelled by an operator").kind("Cancelled").final_();
+            let retry = RetryState::NonRetryable;
+            let worker = Default::default();
+            let event = ActivityFailed { activity, started, failure, retry, worker };
+            draft.record_at(at, event, Vec::new(), None);
+            continue;
+        };
+        let event = cancelled(activity, EventId(0), requested, None, Default::default());
+        draft.record_at(at, event, Vec::new(), None);
+    }
+}
+
+fn cancelled(
+    activity: EventId,
+    started: EventId,
+    requested: EventId,
+    details: Option<Payload>,
+    worker: crate::Identity,
+) -> EventKind {
+    ActivityCancelled { activity, started, requested, details, worker }.into()
+}
+
+fn refused_by_operator(end: &EndActivity, started: EventId, cause: &Cause) -> EventKind {
+    let failure = Failure::new(format!("cancelled: {cause}")).kind("Cancelled").final_();
+    let (retry, worker) = (RetryState::NonRetryable, end.worker.clone());
+    ActivityFailed { activity: end.activity, started, failure, retry, worker }.into()
+}

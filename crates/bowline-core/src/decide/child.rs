@@ -1,0 +1,173 @@
+//! Children: started, told to stop, ended.
+
+use super::start::{self, Begin};
+use crate::{
+    Address, Blob, Cancel, Cause, ChildCancelled, ChildCompleted, ChildFailed, ChildInitiated,
+    ChildRefusal, ChildSpec, ChildStartFailed, ChildStarted, ChildTerminated, ChildTimedOut, Code,
+    Draft, Effect, EndChild, EventId, EventKind, External, ExternalCancelInitiated, Link, Message,
+    Note, Parent, Post, Refusal, RequestId, RunEnding, RunId, Time, TurnFault, WorkflowStarted,
+    limits,
+};
+
+pub(super) fn start(
+    draft: &mut Draft,
+    turn: EventId,
+    mut spec: ChildSpec,
+    run: RunId,
+    wire: Option<Blob>,
+) -> Result<(), Refusal> {
+    if spec.queue.is_empty() {
+        spec.queue = draft.state.started.queue.clone();
+    }
+    let initiated = draft.state.next_event;
+    if spec.workflow_id.is_empty() && draft.state.rules().is_native() {
+        // Made of what is known at replay too, so that it is the same there.
+        spec.workflow_id = format!("{}/{}", draft.state.started.workflow_id, initiated).into();
+    }
+    let started = first_event(draft, &spec, run, initiated);
+    start::check(&started)
+        .map_err(|refusal| Refusal::Command(TurnFault::BadChild, refusal.to_string()))?;
+    if draft.state.children.len() >= draft.state.rules().pending_max() {
+        let why = "too many children are open".to_owned();
+        return Err(Refusal::Command(TurnFault::TooManyChildren, why));
+    }
+    let begin = Begin {
+        run,
+        started,
+        reuse: spec.reuse,
+        link: Link::Child(initiated),
+        signal: None,
+        wire: None,
+        now: draft.now,
+    };
+    draft.record_at(draft.now, ChildInitiated { spec, run, turn }, Vec::new(), wire);
+    draft.effect(Effect::Begin(Box::new(start::begin(begin))));
+    Ok(())
+}
+
+fn first_event(draft: &Draft, spec: &ChildSpec, run: RunId, initiated: EventId) -> WorkflowStarted {
+    let own = &draft.state.started;
+    let (own_run, own_id) = (draft.state.run, own.workflow_id.clone());
+    let deadline = [spec.deadline, own.deadline].into_iter().flatten().min();
+    WorkflowStarted {
+        name: spec.name.clone(),
+        workflow_id: spec.workflow_id.clone(),
+        queue: spec.queue.clone(),
+        rules: own.rules,
+        input: spec.input.clone(),
+        header: spec.header.clone(),
+        run_timeout: spec.run_timeout,
+        chain_timeout: spec.chain_timeout,
+        turn_timeout: spec.turn_timeout,
+        first_run: run,
+        original_run: run,
+        parent: Some(Parent {
+            run: own_run,
+            workflow_id: own_id.clone(),
+            initiated,
+            close: spec.close,
+        }),
+        root: Some(own.root.clone().unwrap_or((own_run, own_id))),
+        attempt: 1,
+        retry: spec.retry.clone(),
+        cron: spec.cron.clone(),
+        memo: spec.memo.clone(),
+        search: spec.search.clone(),
+        deadline,
+        ..WorkflowStarted::default()
+    }
+}
+
+pub(super) fn began(draft: &mut Draft, at: Time, child: EventId) {
+    let Some(open) = draft.state.children.get(&child) else { return };
+    if open.started.is_some() {
+        return;
+    }
+    let event = ChildStarted {
+        child,
+        started: EventId(0),
+        run: open.run,
+        workflow_id: open.workflow_id.clone(),
+        name: open.name.clone(),
+    };
+    draft.record_at(at, event, Vec::new(), None);
+    draft.wants_turn = true;
+}
+
+pub(super) fn refused(draft: &mut Draft, at: Time, child: EventId, refusal: ChildRefusal) {
+    let Some(open) = draft.state.children.get(&child) else { return };
+    let (workflow_id, name) = (open.workflow_id.clone(), open.name.clone());
+    let event = ChildStartFailed { child, refusal, workflow_id, name, turn: open.turn };
+    draft.record_at(at, event, Vec::new(), None);
+    draft.wants_turn = true;
+}
+
+pub(super) fn end(draft: &mut Draft, at: Time, end: &EndChild) {
+    let Some(open) = draft.state.children.get(&end.child).cloned() else { return };
+    let Some(started) = open.started else {
+        // History must show the beginning before the end.
+        began(draft, at, end.child);
+        return self::end(draft, at, end);
+    };
+    let (child, run, workflow_id, name) = (end.child, end.run, open.workflow_id, open.name);
+    let mut notes = Vec::new();
+    let kind: EventKind = match end.ending.clone() {
+        RunEnding::Completed(result) => {
+            ChildCompleted { child, started, run, workflow_id, name, result }.into()
+        }
+        RunEnding::Failed(failure, retry) => {
+            ChildFailed { child, started, run, workflow_id, name, failure, retry }.into()
+        }
+        RunEnding::Cancelled(details, cause) => {
+            notes.extend(cause.map(Note::Cause));
+            ChildCancelled { child, started, run, workflow_id, name, details }.into()
+        }
+        RunEnding::TimedOut(retry) => {
+            ChildTimedOut { child, started, run, workflow_id, name, retry }.into()
+        }
+        RunEnding::Terminated(cause) => {
+            notes.push(Note::Cause(cause));
+            ChildTerminated { child, started, run, workflow_id, name }.into()
+        }
+        RunEnding::Continued(_) => return,
+    };
+    draft.record_at(at, kind, notes, None);
+    draft.wants_turn = true;
+}
+
+/// Native rules: the run's code dropped a child.
+pub(super) fn cancel(
+    draft: &mut Draft,
+    turn: EventId,
+    child: EventId,
+    cause: &Cause,
+) -> Result<(), Refusal> {
+    let Some(open) = draft.state.children.get(&child).cloned() else {
+        let why = format!("no child with number {child} is open");
+        return Err(Refusal::Command(TurnFault::BadExternalCancel, why));
+    };
+    let target = External { workflow_id: open.workflow_id, run: Some(open.run), child_only: true };
+    let event = ExternalCancelInitiated { target, reason: cause.to_string(), turn, child };
+    let notes = vec![Note::Cause(cause.clone())];
+    let initiated = draft.record_at(draft.now, event, notes, None);
+    tell(draft, open.run, cause.clone(), Some(initiated));
+    Ok(())
+}
+
+/// Sends a cancel to a child, wherever its chain has got to.
+pub(super) fn tell(draft: &mut Draft, child: RunId, why: Cause, answer: Option<EventId>) {
+    let own = (draft.state.run, draft.state.started.workflow_id.clone());
+    let message = Message::Cancel(Box::new(Cancel {
+        cause: Draft::cause(Code::ParentCancelled, Some(&why)),
+        request_id: RequestId::default(),
+        external: answer.map(|initiated| (own.0, own.1, initiated)),
+        wire: None,
+    }));
+    let to = Address::Chain(child);
+    draft.effect(Effect::Post(Post { to, message, child_of: None, answer }));
+}
+
+/// Names that a child may have, by length.
+pub(super) fn text_fits(text: &str) -> bool {
+    text.len() <= limits::TEXT_MAX
+}

@@ -1,0 +1,305 @@
+//! A run closes: what was open is cancelled, told or left, and whoever waits is answered.
+
+use super::start::{self, Begin};
+use crate::{
+    Address, Alarm, AlarmKind, Blob, Cancel, Cause, Code, ContinueAsNew, Draft, Effect, EndChild,
+    EventId, EventKind, Failure, Initiator, Link, Message, Note, Outstanding, ParentClose, Payload,
+    Post, Ranges, Refusal, RequestId, RetryState, Reuse, RunEnding, RunId, Span, Terminate, Time,
+    TurnFault, UpdateStage, WorkflowCancelled, WorkflowCompleted, WorkflowContinuedAsNew,
+    WorkflowFailed, WorkflowTerminated, WorkflowTimedOut, limits,
+    retry::{self, Next},
+};
+
+/// What closing needs to know beside the event.
+struct Closing {
+    time: Time,
+    cause: Cause,
+    ending: RunEnding,
+    /// The run that goes on; then the parent keeps waiting.
+    next: Option<RunId>,
+    wire: Option<Blob>,
+}
+
+pub(super) fn complete(
+    draft: &mut Draft,
+    turn: EventId,
+    result: Option<Payload>,
+    wire: Option<Blob>,
+) -> Result<(), Refusal> {
+    too_large(&result)?;
+    let closing = Closing {
+        time: draft.now,
+        cause: Cause::new(Code::RunCompleted),
+        ending: RunEnding::Completed(result.clone()),
+        next: None,
+        wire,
+    };
+    close(draft, closing, WorkflowCompleted { result, turn, next_run: None });
+    Ok(())
+}
+
+pub(super) fn fail(
+    draft: &mut Draft,
+    turn: EventId,
+    failure: Failure,
+    wire: Option<Blob>,
+) -> Result<(), Refusal> {
+    if failure.len() > limits::PAYLOAD_MAX {
+        let why = "the failure is larger than 2 MiB".to_owned();
+        return Err(Refusal::Command(TurnFault::TooLarge, why));
+    }
+    let (retry, next) = again(draft, Some(&failure));
+    let next_run = next.map(|pause| try_again(draft, pause, Some(failure.clone())));
+    let closing = Closing {
+        time: draft.now,
+        cause: Cause::new(Code::RunFailed).detail(failure.to_string()),
+        ending: RunEnding::Failed(failure.clone(), retry),
+        next: next_run,
+        wire,
+    };
+    close(draft, closing, WorkflowFailed { failure, turn, retry, next_run });
+    Ok(())
+}
+
+pub(super) fn cancelled(
+    draft: &mut Draft,
+    turn: EventId,
+    details: Option<Payload>,
+    cause: Option<Cause>,
+    wire: Option<Blob>,
+) -> Result<(), Refusal> {
+    too_large(&details)?;
+    let why = cause.or_else(|| draft.state.cancel.as_ref().map(|(_, cause)| cause.clone()));
+    let closing = Closing {
+        time: draft.now,
+        cause: Draft::cause(Code::RunCancelled, why.as_ref()),
+        ending: RunEnding::Cancelled(details.clone(), why),
+        next: None,
+        wire,
+    };
+    close(draft, closing, WorkflowCancelled { details, turn });
+    Ok(())
+}
+
+pub(super) fn continued(
+    draft: &mut Draft,
+    turn: EventId,
+    asked: ContinueAsNew,
+    next: RunId,
+    wire: Option<Blob>,
+) -> Result<(), Refusal> {
+    too_large(&asked.input)?;
+    let mut started = start::follow(draft, next);
+    started.initiator = Some(Initiator::Workflow);
+    started.attempt = 1;
+    started.input = asked.input.clone();
+    started.header = asked.header.clone();
+    started.name = asked.name.unwrap_or(started.name);
+    started.queue = asked.queue.unwrap_or(started.queue);
+    started.run_timeout = asked.run_timeout.or(started.run_timeout);
+    started.turn_timeout = asked.turn_timeout.or(started.turn_timeout);
+    started.retry = asked.retry.or(started.retry);
+    started.memo = asked.memo.unwrap_or(started.memo);
+    started.search = asked.search.unwrap_or(started.search);
+    started.delay = asked.delay;
+    start::check(&started)
+        .map_err(|refusal| Refusal::Command(TurnFault::BadContinue, refusal.to_string()))?;
+    let event = WorkflowContinuedAsNew {
+        next_run: next,
+        turn,
+        name: started.name.clone(),
+        queue: started.queue.clone(),
+        input: asked.input,
+        header: asked.header,
+        run_timeout: started.run_timeout,
+        turn_timeout: started.turn_timeout,
+        delay: asked.delay,
+        initiator: Initiator::Workflow,
+        failure: None,
+        last_result: None,
+        memo: started.memo.clone(),
+        search: started.search.clone(),
+    };
+    begin_next(draft, next, started);
+    let closing = Closing {
+        time: draft.now,
+        cause: Cause::new(Code::RunContinued),
+        ending: RunEnding::Continued(next),
+        next: Some(next),
+        wire,
+    };
+    close(draft, closing, event);
+    Ok(())
+}
+
+pub(super) fn terminate(draft: &mut Draft, at: Time, terminate: &Terminate) {
+    draft.delete = terminate.cause.code == Code::Deleted;
+    let event =
+        WorkflowTerminated { cause: terminate.cause.clone(), details: terminate.details.clone() };
+    let closing = Closing {
+        time: at,
+        cause: Draft::cause(Code::RunTerminated, Some(&terminate.cause)),
+        ending: RunEnding::Terminated(terminate.cause.clone()),
+        next: None,
+        wire: terminate.wire.clone(),
+    };
+    close(draft, closing, event);
+}
+
+/// The cancel was not obeyed in time.
+pub(super) fn escalate(draft: &mut Draft, at: Time) {
+    let why = draft.state.cancel.as_ref().map(|(_, cause)| cause);
+    let cause = Draft::cause(Code::Escalated, why);
+    terminate(draft, at, &Terminate { cause, details: None, wire: None });
+}
+
+pub(super) fn time_out(draft: &mut Draft, at: Time) {
+    let (retry, next) = again(draft, None);
+    let next_run = next.map(|pause| try_again(draft, pause, None));
+    let closing = Closing {
+        time: at,
+        cause: Cause::new(Code::RunTimedOut),
+        ending: RunEnding::TimedOut(retry),
+        next: next_run,
+        wire: None,
+    };
+    close(draft, closing, WorkflowTimedOut { retry, next_run });
+}
+
+fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
+    let event = event.into();
+    let id = draft.state.next_event;
+    let open = &draft.state.activities;
+    let activities: Ranges =
+        open.iter().filter(|(_, a)| !a.detached && a.cancel.is_none()).map(|(id, _)| *id).collect();
+    let mut left: Vec<EventId> =
+        open.iter().filter(|(_, a)| a.detached).map(|(id, _)| *id).collect();
+    let timers = draft.state.timers.keys().copied().collect();
+    if !activities.is_empty() {
+        let cause = closing.cause.clone();
+        draft.effect(Effect::CancelActivities(activities.clone(), cause));
+    }
+    let alarms: Vec<_> = draft
+        .state
+        .timers
+        .iter()
+        .map(|(timer, open)| Alarm { due: open.due, what: AlarmKind::Timer(*timer) })
+        .collect();
+    alarms.into_iter().for_each(|alarm| draft.effect(Effect::Disarm(alarm)));
+    let children = children(draft, &closing.cause, &mut left);
+    updates(draft);
+    if closing.next.is_none() {
+        tell_parent(draft, closing.ending);
+    }
+    let left: Ranges = left.into_iter().collect();
+    let cause = Some(closing.cause);
+    let note = Outstanding { activities, timers, children, left, cause, closing: id };
+    let empty = [&note.activities, &note.timers, &note.children, &note.left];
+    let notes = match empty.iter().all(|ranges| ranges.is_empty()) {
+        true => Vec::new(),
+        false => vec![Note::Outstanding(note)],
+    };
+    draft.successor = closing.next;
+    draft.record.turn = None;
+    draft.record.sticky = None;
+    draft.record.admitted.clear();
+    draft.wants_turn = false;
+    draft.record_at(closing.time, event, notes, closing.wire);
+}
+
+/// Children are told by the policy that they were started with.
+fn children(draft: &mut Draft, cause: &Cause, left: &mut Vec<EventId>) -> Ranges {
+    let open: Vec<_> = draft.state.children.iter().map(|(id, c)| (*id, c.clone())).collect();
+    let mut told = Ranges::default();
+    for (id, child) in open {
+        let cause = Draft::cause(Code::ParentClosed, Some(cause));
+        let request_id = RequestId::default();
+        let message = match child.close {
+            _ if child.detached => None,
+            ParentClose::Abandon => None,
+            ParentClose::Cancel => {
+                let cancel = Cancel { cause, request_id, external: None, wire: None };
+                Some(Message::Cancel(Box::new(cancel)))
+            }
+            ParentClose::Terminate => {
+                let terminate = Terminate { cause, details: None, wire: None };
+                Some(Message::Terminate(Box::new(terminate)))
+            }
+        };
+        match message {
+            Some(message) => {
+                told.push(id);
+                let to = Address::Chain(child.run);
+                draft.effect(Effect::Post(Post { to, message, child_of: None, answer: None }));
+            }
+            None => left.push(id),
+        }
+    }
+    told
+}
+
+/// Whoever waits for an update hears that there will be no answer.
+fn updates(draft: &mut Draft) {
+    let accepted =
+        draft.state.updates.iter().filter(|(_, open)| !open.done).map(|(id, _)| id.clone());
+    let admitted = draft.record.admitted.iter().map(|request| request.id.clone());
+    let waiting: Vec<_> = accepted.chain(admitted).collect();
+    for id in waiting {
+        let failure = Failure::new("the run closed first").kind("RunClosed");
+        draft.effect(Effect::AnswerUpdate(id, UpdateStage::Rejected(failure)));
+    }
+}
+
+fn tell_parent(draft: &mut Draft, ending: RunEnding) {
+    let Some(parent) = draft.state.started.parent.clone() else { return };
+    let end = EndChild { child: parent.initiated, run: draft.state.run, ending };
+    let message = Message::EndChild(Box::new(end));
+    let to = Address::Run(parent.run);
+    draft.effect(Effect::Post(Post { to, message, child_of: None, answer: None }));
+}
+
+/// Whether the run is tried again, and after which pause.
+fn again(draft: &Draft, failure: Option<&Failure>) -> (RetryState, Option<Span>) {
+    let own = &draft.state.started;
+    let left = own.chain_expires_at.map(|end| end.since(draft.now));
+    match retry::next(own.retry.as_ref(), own.attempt, failure, left) {
+        Next::After(pause) => (RetryState::InProgress, Some(Span(pause))),
+        Next::Stop(state) => (state, None),
+    }
+}
+
+fn try_again(draft: &mut Draft, pause: Span, failure: Option<Failure>) -> RunId {
+    let next = draft.spare;
+    let mut started = start::follow(draft, next);
+    started.initiator = Some(Initiator::Retry);
+    started.attempt = draft.state.started.attempt + 1;
+    started.input = draft.state.started.input.clone();
+    started.header = draft.state.started.header.clone();
+    started.delay = Some(pause);
+    started.last_failure = failure;
+    begin_next(draft, next, started);
+    next
+}
+
+fn begin_next(draft: &mut Draft, run: RunId, started: crate::WorkflowStarted) {
+    let begin = Begin {
+        run,
+        started,
+        reuse: Reuse::Allow,
+        link: Link::Next,
+        signal: None,
+        wire: None,
+        now: draft.now,
+    };
+    draft.effect(Effect::Begin(Box::new(start::begin(begin))));
+}
+
+fn too_large(payload: &Option<Payload>) -> Result<(), Refusal> {
+    match payload.as_ref().map_or(0, Payload::len) > limits::PAYLOAD_MAX {
+        true => {
+            let why = "a payload is larger than 2 MiB".to_owned();
+            Err(Refusal::Command(TurnFault::TooLarge, why))
+        }
+        false => Ok(()),
+    }
+}

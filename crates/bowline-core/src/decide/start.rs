@@ -1,0 +1,163 @@
+//! A run begins.
+
+use super::child::text_fits;
+use crate::{
+    Birth, Blob, Decided, Draft, Effect, Event, Fields, Link, Number, Payload, Refusal, Reuse,
+    RunAlarm, RunId, Signal, Time, TurnRecord, WorkflowSignalled, WorkflowStarted, decide, limits,
+};
+
+/// Everything that a beginning needs.
+#[derive(Clone, Debug)]
+pub struct Begin {
+    /// The new run.
+    pub run: RunId,
+    /// What it is started as.
+    pub started: WorkflowStarted,
+    /// Whether it may take a workflow id that was used before.
+    pub reuse: Reuse,
+    /// What it is to the run that begins it.
+    pub link: Link,
+    /// A signal that comes with it, ahead of its first turn.
+    pub signal: Option<Signal>,
+    /// What the door wants to have stored with the first event.
+    pub wire: Option<Blob>,
+    /// Now.
+    pub now: Time,
+}
+
+/// Whether a run may be started so.
+///
+/// # Errors
+/// Names what is not acceptable, and why.
+pub fn check(started: &WorkflowStarted) -> Result<(), Refusal> {
+    let bad = |what, why: &str| Err(Refusal::Invalid(what, why.to_owned()));
+    let texts = [
+        ("the workflow's name", started.name.as_str()),
+        ("the workflow id", started.workflow_id.as_str()),
+        ("the queue", started.queue.as_str()),
+    ];
+    for (what, text) in texts {
+        if text.is_empty() {
+            return bad(what, "it is empty");
+        }
+        if !text_fits(text) {
+            return bad(what, "it is longer than 1,000 bytes");
+        }
+    }
+    if started.input.as_ref().map_or(0, Payload::len) > limits::PAYLOAD_MAX {
+        return bad("the input", "it is larger than 2 MiB");
+    }
+    let memo: usize = started.memo.values().map(Payload::len).sum();
+    if memo > limits::PAYLOAD_MAX {
+        return bad("the memo", "it is larger than 2 MiB");
+    }
+    let spans = [
+        ("the run timeout", started.run_timeout),
+        ("the chain timeout", started.chain_timeout),
+        ("the turn timeout", started.turn_timeout),
+        ("the delay", started.delay),
+    ];
+    for (what, span) in spans {
+        if span.is_some_and(|span| span.0 > limits::SPAN_MAX) {
+            return bad(what, "it is longer than a hundred years");
+        }
+    }
+    if let Some(fault) = started.retry.as_ref().and_then(|policy| policy.fault()) {
+        return bad("the retry policy", fault);
+    }
+    if !started.cron.is_empty() {
+        return bad("the cron schedule", "schedules are not supported yet");
+    }
+    Ok(())
+}
+
+/// The first events of a run. The caller has [checked](check) what it is started as.
+pub fn begin(begin: Begin) -> Birth {
+    let Begin { run, mut started, reuse, link, signal, wire, now } = begin;
+    let native = started.rules.is_native();
+    if started.attempt == 0 {
+        started.attempt = 1;
+    }
+    if started.chain_expires_at.is_none() {
+        started.chain_expires_at = started.chain_timeout.map(|span| now.after(span.0));
+    }
+    let delay = started.delay.filter(|delay| !delay.0.is_zero());
+    let begins = delay.map_or(now, |delay| now.after(delay.0));
+    let run_ends = started.run_timeout.map(|span| begins.after(span.0));
+    let ends = [run_ends, started.chain_expires_at].into_iter().flatten().min();
+    let deadline = started.deadline;
+
+    let state = crate::State::new(run);
+    let mut draft = Draft::new(state, TurnRecord::default(), Number(0), now, run);
+    draft.record_at(now, started, Vec::new(), wire);
+    if let Some(signal) = signal {
+        decide_signal(&mut draft, signal);
+    }
+    match delay {
+        Some(_) => draft.arm_run(begins, RunAlarm::Delay),
+        None if !native => {
+            draft.wants_turn = true;
+            decide::turn::schedule(&mut draft);
+        }
+        None => {}
+    }
+    if let Some(due) = ends {
+        draft.arm_run(due, RunAlarm::Run);
+    }
+    if let Some(due) = deadline {
+        draft.arm_run(due, RunAlarm::Deadline);
+    }
+    let wake = native && delay.is_none();
+    birth(draft, Vec::new(), wake, reuse, link)
+}
+
+/// A draft of a run that does not exist yet becomes its beginning: `prefix`, then the draft's own
+/// events.
+pub(super) fn birth(
+    draft: Draft,
+    prefix: Vec<Event>,
+    wake: bool,
+    reuse: Reuse,
+    link: Link,
+) -> Birth {
+    let Decided { state, record, events, effects, .. } = draft.finish();
+    let (mut alarms, mut activities) = (Vec::new(), Vec::new());
+    for effect in effects {
+        match effect {
+            Effect::Arm(alarm) => alarms.push(alarm),
+            Effect::QueueActivity(activity, spec) => activities.push((activity, spec)),
+            other => unreachable!("a beginning only arms and queues, not {other:?}"),
+        }
+    }
+    let events = prefix.into_iter().chain(events).collect();
+    Birth { run: state.run, events, record, alarms, activities, wake, reuse, link }
+}
+
+fn decide_signal(draft: &mut Draft, signal: Signal) {
+    let event = WorkflowSignalled {
+        name: signal.name,
+        input: signal.input,
+        header: signal.header,
+        identity: signal.identity,
+        request_id: signal.request_id,
+        external: signal.external,
+    };
+    draft.record_at(draft.now, event, Vec::new(), signal.wire);
+}
+
+/// A run that goes on where another one closed: what is not said anew is as it was.
+pub(super) fn follow(draft: &Draft, next: RunId) -> WorkflowStarted {
+    let own = &draft.state.started;
+    WorkflowStarted {
+        input: None,
+        header: Fields::new(),
+        previous_run: Some(draft.state.run),
+        original_run: next,
+        memo: draft.state.memo.clone(),
+        search: draft.state.search.clone(),
+        delay: None,
+        request_id: Default::default(),
+        last_failure: None,
+        ..(**own).clone()
+    }
+}

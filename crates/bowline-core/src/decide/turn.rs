@@ -1,0 +1,149 @@
+//! Turns: a native one is opened and completed in one commit; a remote one is scheduled, handed
+//! out, and answered, failed or timed out later, by whoever gets there first.
+
+mod answer;
+mod fail;
+mod remote;
+
+use crate::{
+    Asked, Blob, Command, ControlQueue, Draft, Failure, Identity, Note, Refusal, RequestId, Sticky,
+    Token, TurnCompleted, TurnFault, TurnScheduled, TurnStarted,
+};
+
+pub(crate) use answer::answer;
+pub(crate) use fail::{fail, force_closed, time_out, time_out_started};
+pub(crate) use remote::{schedule, start};
+
+/// A worker takes a turn.
+#[derive(Clone, Debug, Default)]
+pub struct StartTurn {
+    /// Who takes it.
+    pub worker: Identity,
+    /// The poll that takes it.
+    pub request_id: RequestId,
+    /// Where the worker listens for notices.
+    pub control: ControlQueue,
+    /// What the door wants to have stored with the event.
+    pub wire: Option<Blob>,
+}
+
+/// A worker's answer to a turn.
+#[derive(Clone, Debug)]
+pub struct TurnAnswer {
+    /// Which turn.
+    pub token: Token,
+    /// Who answers.
+    pub worker: Identity,
+    /// What the code asks for, in order.
+    pub commands: Vec<Asked>,
+    /// The worker keeps the run in its cache and wants its next turns.
+    pub sticky: Option<Sticky>,
+    /// The worker wants another turn at once, to keep a local activity alive.
+    pub again: bool,
+    /// The SDK's own remarks, kept as they are.
+    pub sdk_metadata: Option<Blob>,
+    /// Likewise.
+    pub metering: Option<Blob>,
+    /// Likewise.
+    pub worker_version: Option<Blob>,
+    /// Likewise.
+    pub deployment: Option<Blob>,
+    /// What the door wants to have stored with the event.
+    pub wire: Option<Blob>,
+}
+
+impl TurnAnswer {
+    /// An answer with nothing but commands.
+    pub fn new(token: Token, commands: Vec<Asked>) -> Self {
+        Self {
+            token,
+            worker: Identity::default(),
+            commands,
+            sticky: None,
+            again: false,
+            sdk_metadata: None,
+            metering: None,
+            worker_version: None,
+            deployment: None,
+            wire: None,
+        }
+    }
+}
+
+/// A worker says that it cannot.
+#[derive(Clone, Debug)]
+pub struct FailTurn {
+    /// Which turn.
+    pub token: Token,
+    /// Who says so.
+    pub worker: Identity,
+    /// Why.
+    pub fault: TurnFault,
+    /// Why, in detail.
+    pub failure: Option<Failure>,
+}
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It was taken.
+    Taken,
+    /// It was a speculative turn that came to nothing: no trace of it is left.
+    Dropped,
+    /// A command was refused: the turn has failed instead, and must be committed as such.
+    Failed(Refusal),
+}
+
+/// Native rules: the turn begins, after the messages that it is about.
+pub(crate) fn open(draft: &mut Draft) {
+    let skipped = std::mem::take(&mut draft.skipped);
+    let mut notes = std::mem::take(&mut draft.notes);
+    if !skipped.is_empty() {
+        notes.push(Note::Skipped(skipped));
+    }
+    let event = TurnScheduled { attempt: 1, ..TurnScheduled::default() };
+    let scheduled = draft.record_at(draft.now, event, notes, None);
+    draft.event(TurnStarted { scheduled, ..TurnStarted::default() });
+}
+
+/// Native rules: the turn ends with what the code asked for. Notes about cancels and scopes ride
+/// on `TurnCompleted`, ahead of the events that the commands yield.
+pub(crate) fn complete_native(draft: &mut Draft, commands: Vec<Command>) -> Result<(), Refusal> {
+    let (Some(scheduled), Some(started)) = (draft.state.turn_scheduled, draft.state.turn_started)
+    else {
+        return Err(Refusal::NoSuchTurn);
+    };
+    check_order(commands.iter())?;
+    let mut notes = Vec::new();
+    for command in &commands {
+        match command {
+            Command::Drop(decisions) => notes.push(Note::Cancels(decisions.clone())),
+            Command::Scopes(steps) => notes.push(Note::Scopes(steps.clone())),
+            Command::Detach(ranges) => notes.push(Note::Detached(ranges.clone())),
+            _ => {}
+        }
+    }
+    let event = TurnCompleted { scheduled, started, ..TurnCompleted::default() };
+    let turn = draft.record_at(draft.now, event, notes, None);
+    for command in commands {
+        super::command(draft, command.into(), turn)?;
+    }
+    draft.wants_turn = false;
+    let rules = draft.state.rules();
+    match draft.state.next_event.0 > rules.events_max() && draft.state.status.is_open() {
+        true => Err(Refusal::Invalid("the history", "it is too long: continue as new".into())),
+        false => Ok(()),
+    }
+}
+
+/// Nothing may follow a closing command.
+fn check_order<'c>(commands: impl Iterator<Item = &'c Command>) -> Result<(), Refusal> {
+    let mut commands = commands.skip_while(|command| !command.closes());
+    match (commands.next(), commands.next()) {
+        (Some(_), Some(_)) => {
+            let why = "a command follows the one that closes the run".to_owned();
+            Err(Refusal::Invalid("the list of commands", why))
+        }
+        _ => Ok(()),
+    }
+}

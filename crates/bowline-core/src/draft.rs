@@ -1,0 +1,220 @@
+//! A decision in the making: messages and commands go in, events and effects pile up.
+//!
+//! In:    the state that was read, and what came in since.
+//! Out:   [`Decided`]: all that one commit writes, or nothing at all.
+//! Never: looks at anything but the state, the turn record and the given time.
+
+use crate::{
+    Alarm, AlarmKind, Blob, Cause, Code, Effect, Event, EventId, EventKind, Note, Number, Ranges,
+    Received, Refusal, RunAlarm, RunId, State, Time, TurnRecord, decide,
+};
+
+/// A decision in the making.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub(crate) state: State,
+    pub(crate) record: TurnRecord,
+    pub(crate) now: Time,
+    pub(crate) spare: RunId,
+    pub(crate) events: Vec<Event>,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) consumed: Number,
+    pub(crate) forgotten: Vec<Number>,
+    /// Something happened that the run's code should see.
+    pub(crate) wants_turn: bool,
+    /// Notes for the next `TurnScheduled`.
+    pub(crate) notes: Vec<Note>,
+    pub(crate) skipped: Ranges,
+    pub(crate) successor: Option<RunId>,
+    pub(crate) delete: bool,
+    /// Since when turns only keep a local activity alive, between one turn and the next.
+    pub(crate) heartbeat_since: Option<Time>,
+}
+
+/// All that one commit writes.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// The state afterwards.
+    pub state: State,
+    /// The turn record afterwards.
+    pub record: TurnRecord,
+    /// What happened.
+    pub events: Vec<Event>,
+    /// What must follow.
+    pub effects: Vec<Effect>,
+    /// Messages are consumed up to this number.
+    pub consumed: Number,
+    /// Later messages that are dropped.
+    pub forgotten: Vec<Number>,
+    /// The run that goes on in this one's place.
+    pub successor: Option<RunId>,
+    /// The run was terminated in order to be deleted.
+    pub delete: bool,
+    /// Something waits that the run's code should see.
+    pub wants_turn: bool,
+}
+
+impl Draft {
+    /// Begins with what was read. `spare` is an id for the run that may follow this one.
+    pub fn new(
+        state: State,
+        record: TurnRecord,
+        consumed: Number,
+        now: Time,
+        spare: RunId,
+    ) -> Self {
+        let now = now.max(state.time);
+        Self {
+            state,
+            record,
+            now,
+            spare,
+            events: Vec::new(),
+            effects: Vec::new(),
+            consumed,
+            forgotten: Vec::new(),
+            wants_turn: false,
+            notes: Vec::new(),
+            skipped: Ranges::default(),
+            successor: None,
+            delete: false,
+            heartbeat_since: None,
+        }
+    }
+
+    /// The state as it stands.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The turn record as it stands.
+    pub fn record(&self) -> &TurnRecord {
+        &self.record
+    }
+
+    /// The events so far.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Whether something happened that the run's code should see.
+    pub fn wants_turn(&self) -> bool {
+        self.wants_turn
+    }
+
+    /// Turns messages into events, without workflow code. While a turn is in a worker's hands,
+    /// history is frozen: then only what closes the run or ends the turn is taken.
+    pub fn intake(&mut self, inbox: &[Received]) {
+        decide::intake(self, inbox);
+    }
+
+    /// Native rules: begins the turn that runs the code now.
+    pub fn open_turn(&mut self) {
+        decide::turn::open(self);
+    }
+
+    /// Native rules: ends the turn with what the code asked for.
+    ///
+    /// # Errors
+    /// If a command is not acceptable. The draft must then be thrown away.
+    pub fn complete_turn(&mut self, commands: Vec<crate::Command>) -> Result<(), Refusal> {
+        decide::turn::complete_native(self, commands)
+    }
+
+    /// Remote rules: hands the scheduled turn to a worker.
+    ///
+    /// # Errors
+    /// If no turn waits.
+    pub fn start_turn(&mut self, start: decide::turn::StartTurn) -> Result<crate::Token, Refusal> {
+        decide::turn::start(self, start)
+    }
+
+    /// Remote rules: takes a worker's answer, and what waited meanwhile.
+    ///
+    /// # Errors
+    /// If the answer belongs to no turn that is out. A bad command is not an error here: it fails
+    /// the turn, and that is what the draft then holds.
+    pub fn answer_turn(
+        &mut self,
+        answer: decide::turn::TurnAnswer,
+        inbox: &[Received],
+    ) -> Result<decide::turn::Verdict, Refusal> {
+        decide::turn::answer(self, answer, inbox)
+    }
+
+    /// Remote rules: a worker says that it cannot.
+    ///
+    /// # Errors
+    /// If it speaks of no turn that is out.
+    pub fn fail_turn(
+        &mut self,
+        fail: decide::turn::FailTurn,
+        inbox: &[Received],
+    ) -> Result<(), Refusal> {
+        decide::turn::fail(self, fail, inbox)
+    }
+
+    /// Remote rules: the worker that had the run in its cache is gone.
+    pub fn reset_sticky(&mut self) {
+        self.record.sticky = None;
+    }
+
+    /// The end of deciding.
+    pub fn finish(self) -> Decided {
+        Decided {
+            state: self.state,
+            record: self.record,
+            events: self.events,
+            effects: self.effects,
+            consumed: self.consumed,
+            forgotten: self.forgotten,
+            successor: self.successor,
+            delete: self.delete,
+            wants_turn: self.wants_turn,
+        }
+    }
+
+    pub(crate) fn record_at(
+        &mut self,
+        time: Time,
+        kind: impl Into<EventKind>,
+        notes: Vec<Note>,
+        wire: Option<Blob>,
+    ) -> EventId {
+        debug_assert!(self.state.status.is_open(), "nothing follows the closing event");
+        let time = time.max(self.state.time);
+        let event = Event { id: self.state.next_event, time, kind: kind.into(), notes, wire };
+        self.state.evolve(&event);
+        let id = event.id;
+        self.events.push(event);
+        id
+    }
+
+    pub(crate) fn event(&mut self, kind: impl Into<EventKind>) -> EventId {
+        self.record_at(self.now, kind, Vec::new(), None)
+    }
+
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub(crate) fn arm_run(&mut self, due: Time, alarm: RunAlarm) {
+        self.effect(Effect::Arm(Alarm { due, what: AlarmKind::Run(alarm) }));
+    }
+
+    pub(crate) fn disarm_run(&mut self, due: Time, alarm: RunAlarm) {
+        self.effect(Effect::Disarm(Alarm { due, what: AlarmKind::Run(alarm) }));
+    }
+
+    /// A cause that follows from another one, where there is one. Chains are cut at a bound.
+    pub(crate) fn cause(code: Code, because: Option<&Cause>) -> Cause {
+        let cause = Cause::new(code);
+        match because {
+            Some(parent) if parent.chain().count() < crate::limits::CAUSES_MAX => {
+                cause.because(parent.clone())
+            }
+            Some(parent) => cause.because(parent.root().clone()),
+            None => cause,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Events of the run itself.
+
+use super::State;
+use crate::{
+    EventId, MemoModified, SearchUpserted, Status, Time, WorkflowCancelRequested,
+    WorkflowSignalled, WorkflowStarted,
+};
+
+pub(super) fn started(state: &mut State, time: Time, event: &WorkflowStarted) {
+    state.started_at = time;
+    state.delayed = event.delay.is_some_and(|delay| !delay.0.is_zero());
+    state.search = event.search.clone();
+    state.memo = event.memo.clone();
+    *state.started = event.clone();
+}
+
+pub(super) fn signalled(state: &mut State, event: &WorkflowSignalled) {
+    state.signals += 1;
+    if !event.request_id.is_empty() {
+        state.requests.insert(event.request_id.clone());
+    }
+}
+
+pub(super) fn cancel_requested(state: &mut State, id: EventId, event: &WorkflowCancelRequested) {
+    if state.cancel.is_none() {
+        state.cancel = Some((id, event.cause.clone()));
+    }
+    if !event.request_id.is_empty() {
+        state.requests.insert(event.request_id.clone());
+    }
+    if state.status.is_open() {
+        state.status = Status::Cancelling;
+    }
+}
+
+pub(super) fn closed(state: &mut State, status: Status) {
+    state.status = status;
+    state.activities.clear();
+    state.timers.clear();
+    state.children.clear();
+    state.externals.clear();
+    state.turn_scheduled = None;
+    state.turn_started = None;
+}
+
+pub(super) fn search(state: &mut State, event: &SearchUpserted) {
+    for (key, value) in &event.changes {
+        match value {
+            Some(value) => state.search.insert(key.clone(), value.clone()),
+            None => state.search.remove(key),
+        };
+    }
+}
+
+pub(super) fn memo(state: &mut State, event: &MemoModified) {
+    for (key, value) in &event.changes {
+        match value {
+            Some(value) => state.memo.insert(key.clone(), value.clone()),
+            None => state.memo.remove(key),
+        };
+    }
+}
