@@ -1,6 +1,8 @@
 //! Lists of runs.
 
-use bowline_core::{Name, Namespace, Queue, RunId, SearchValue, Status, Time, WorkflowId};
+use bowline_core::{
+    Name, Namespace, Queue, RunId, SearchField, SearchValue, Status, Time, WorkflowId,
+};
 
 use crate::Head;
 
@@ -35,6 +37,44 @@ pub struct Filter {
     pub after: Option<(Time, RunId)>,
     /// At most this many.
     pub limit: usize,
+}
+
+impl Filter {
+    /// Whether a run is among those meant; where the page begins is not looked at.
+    pub fn accepts(&self, head: &Head) -> bool {
+        fn is<T: PartialEq>(wanted: &Option<T>, found: &T) -> bool {
+            wanted.as_ref().is_none_or(|wanted| wanted == found)
+        }
+        let id = head.workflow_id.as_str();
+        let parent = head.parent.map(|(run, _)| run);
+        head.run.namespace == self.namespace
+            && (self.statuses.is_empty() || self.statuses.contains(&head.status))
+            && is(&self.name, &head.name)
+            && is(&self.workflow_id, &head.workflow_id)
+            && self.workflow_id_prefix.as_ref().is_none_or(|prefix| id.starts_with(prefix))
+            && is(&self.queue, &head.queue)
+            && (self.parent.is_none() || self.parent == parent)
+            && self.started_from.is_none_or(|from| head.started_at >= from)
+            && self.started_before.is_none_or(|before| head.started_at < before)
+            && is(&self.quarantined, &head.quarantine.is_some())
+            && self.search.iter().all(|(key, wanted)| {
+                head.search.get(key).is_some_and(|SearchField { value, .. }| meets(value, wanted))
+            })
+    }
+}
+
+/// A keyword meets the same keyword and every list that holds it; a text meets what has all its
+/// words; everything else meets its equal.
+fn meets(value: &SearchValue, wanted: &SearchValue) -> bool {
+    match (value, wanted) {
+        (SearchValue::Keywords(all), SearchValue::Keyword(one)) => all.contains(one),
+        (SearchValue::Text(text), SearchValue::Text(words) | SearchValue::Keyword(words)) => {
+            let text = text.to_lowercase();
+            let has = |word: &str| text.split_whitespace().any(|own| own == word);
+            words.to_lowercase().split_whitespace().all(has)
+        }
+        _ => value == wanted,
+    }
 }
 
 /// By the moment of beginning.

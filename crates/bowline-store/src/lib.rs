@@ -33,9 +33,9 @@ pub use leftovers::{AttemptLine, Leftovers, Phase, ReceiptRow, Remainder, RunLin
 pub use member::{
     AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Proof, Renewal, Renewed, Sighting,
 };
-pub use post::{NewReceipt, Posted, Posting, StartRun};
+pub use post::{NewReceipt, Posted, Posting, StartRun, may_reuse};
 pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
-pub use settle::{Settle, Settled};
+pub use settle::{Settle, Settled, end_activity, keeps_row};
 pub use sweep::{Fired, Sweep, Swept};
 pub use watch::{Hint, Hints, Listeners};
 

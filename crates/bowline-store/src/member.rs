@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline_core::{Blob, Cause, Epoch, EventId, Fence, Identity, Payload, RunId, Time};
+use bowline_core::{Blob, Cause, Epoch, EventId, Fence, Holder, Identity, Payload, RunId, Time};
 
 use crate::AttemptHit;
 
@@ -42,6 +42,18 @@ pub enum Proof {
     Native(Fence),
     /// The bytes that a remote worker was handed.
     Remote(Blob),
+}
+
+impl Proof {
+    /// True if this is what the answers of that holder must name. Of a native one the epoch must
+    /// also be alive, which only the store knows.
+    pub fn fits(&self, holder: &Holder) -> bool {
+        match (self, holder) {
+            (Self::Native(shown), Holder::Native(fence)) => shown == fence,
+            (Self::Remote(shown), Holder::Remote { token, .. }) => shown == token,
+            _ => false,
+        }
+    }
 }
 
 /// A running attempt is alive.

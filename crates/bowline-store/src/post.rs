@@ -1,7 +1,8 @@
 //! What comes in from outside: messages, starts, deletions.
 
 use bowline_core::{
-    Address, Birth, Cause, Conflict, Message, Number, ReceiptId, RequestId, RunId, Time,
+    Address, Birth, Cause, Conflict, Message, Number, ReceiptId, RequestId, Reuse, RunId, Status,
+    Time,
 };
 
 /// One thing that somebody wants.
@@ -73,4 +74,13 @@ pub enum Posted {
     Existing(RunId),
     /// It will be forgotten.
     Deleted,
+}
+
+/// Whether a workflow id may be taken again after a run of it closed so.
+pub fn may_reuse(reuse: Reuse, closed: Status) -> bool {
+    match reuse {
+        Reuse::AllowUnlessCompleted => closed != Status::Completed,
+        Reuse::Refuse => false,
+        _ => true,
+    }
 }

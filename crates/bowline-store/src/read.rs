@@ -1,12 +1,12 @@
 //! Reading one run.
 
 use bowline_core::{
-    ActivityLive, ActivitySpec, Batch, Blob, Cause, CommitId, EventId, Fence, Fields, Name,
-    Namespace, Number, Queue, Received, Rules, RunId, SearchAttributes, Status, Time, TurnRecord,
-    Version, WorkflowId,
+    ActivityLive, ActivitySpec, Batch, Birth, Blob, Cause, CommitId, Event, EventId, EventKind,
+    Fence, Fields, Name, Namespace, Number, Queue, Received, Rules, RunId, SearchAttributes,
+    Status, Time, TurnRecord, Version, WorkflowId, WorkflowStarted,
 };
 
-use crate::Quarantine;
+use crate::{Error, Quarantine, Result};
 
 /// Which run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,6 +153,50 @@ pub struct Head {
     pub history_bytes: u64,
     /// Its rows go as soon as nothing of its subtree is left.
     pub deleted: bool,
+}
+
+impl Head {
+    /// The row of a run that begins now, beside the event that says how. Its inbox is empty; a
+    /// birth that wakes gets its first message after this.
+    ///
+    /// # Errors
+    /// If the birth does not begin with `WorkflowStarted`.
+    pub fn born(birth: &Birth) -> Result<(Self, &WorkflowStarted)> {
+        let [Event { kind: EventKind::WorkflowStarted(started), time, .. }, ..] = &birth.events[..]
+        else {
+            return Err(Error::Invalid(format!("run {} has no first event", birth.run)));
+        };
+        let run = birth.run;
+        let next_event = birth.events.last().map_or(EventId(1), |event| event.id.plus(1));
+        let head = Self {
+            run,
+            workflow_id: started.workflow_id.clone(),
+            name: started.name.clone(),
+            queue: started.queue.clone(),
+            rules: started.rules,
+            status: Status::Running,
+            version: Version(1),
+            last_commit: CommitId::default(),
+            inbox: Number(0),
+            consumed: Number(0),
+            next_event,
+            record: birth.record.clone(),
+            started_at: *time,
+            closed_at: None,
+            parent: started.parent.as_ref().map(|parent| (parent.run, parent.initiated)),
+            root: started.root.as_ref().map_or(run, |(root, _)| *root),
+            first_run: Some(started.first_run).filter(|first| first.uuid != 0).unwrap_or(run),
+            successor: None,
+            cancel: None,
+            search: started.search.clone(),
+            memo: started.memo.clone(),
+            quarantine: None,
+            holder: None,
+            history_bytes: birth.events.iter().map(Event::weight).sum(),
+            deleted: false,
+        };
+        Ok((head, started))
+    }
 }
 
 /// How far a cancel of a run has come.

@@ -1,6 +1,9 @@
 //! The end of an attempt.
 
-use bowline_core::{Ending, EventId, Number, RunId, Rung, Step, Time};
+use bowline_core::{
+    ActivityLive, EndActivity, Ending, EventId, Message, Number, Outcome, RunId, Rung, Start, Step,
+    Time,
+};
 
 use crate::Proof;
 
@@ -34,4 +37,35 @@ pub struct Settled {
     pub step: Step,
     /// The message that its run got.
     pub message: Option<Number>,
+}
+
+/// What a run is told when one of its activities has ended; none if it has not. `start` is the
+/// attempt that was out until then.
+pub fn end_activity(
+    activity: EventId,
+    live: &ActivityLive,
+    start: Option<&Start>,
+) -> Option<Message> {
+    let end = live.ended()?;
+    Some(Message::EndActivity(Box::new(EndActivity {
+        activity,
+        attempt: start.map_or(0, |_| live.attempt),
+        started_at: start.map(|start| start.at),
+        worker: start.map(|start| start.worker.clone()).unwrap_or_default(),
+        last_failure: live.last_failure.clone(),
+        outcome: end.outcome.clone(),
+        retry: end.retry,
+        heartbeat: live.heartbeat.clone(),
+    })))
+}
+
+/// Whether the row of an ended activity is kept, because a receipt or a late result may want it.
+/// What was cancelled before it ever started is only counted.
+pub fn keeps_row(live: &ActivityLive) -> bool {
+    let Some(end) = live.ended() else { return true };
+    match &end.outcome {
+        Outcome::Cancelled(_, Rung::NeverStarted, _) => false,
+        Outcome::TimedOut(_) => true,
+        _ => live.cancel.is_some() || end.leaked || end.lost,
+    }
 }
