@@ -2,8 +2,11 @@
 //!
 //! The store reports rows; what follows from them is decided here, once for all stores.
 
+mod phase;
+
 use bowline_core::{
-    Cause, EventId, Name, ParentClose, ReceiptId, RunId, Rung, Status, Time, WorkflowId,
+    Batch, Cause, Corrupt, EventId, Name, Note, ParentClose, Ranges, ReceiptId, RunId, Rung,
+    Status, Time, WorkflowId,
 };
 
 use crate::RunCancel;
@@ -25,9 +28,12 @@ pub enum Subtree {
 pub struct Leftovers {
     /// The receipt that was asked for.
     pub receipt: Option<ReceiptRow>,
-    /// Runs of the subtree, parents before children. Bounded.
+    /// Runs of the subtree: the target, then parents before children. Bounded; where there is
+    /// not room for all, closed ones are left out before open ones. An open run that was left
+    /// alone when its parent closed is listed, and nothing below it is.
     pub runs: Vec<RunLine>,
-    /// Activities that a worker has, and cancelled ones that had started. Bounded.
+    /// Activities that a worker has, and cancelled ones that had started. Bounded; what runs,
+    /// leaked or was lost comes first.
     pub attempts: Vec<AttemptLine>,
     /// Activities that wait in queues and are not cancelled.
     pub queued: u64,
@@ -68,6 +74,7 @@ pub struct RunLine {
     /// Where it stands.
     pub status: Status,
     /// Its parent, the parent's `ChildInitiated`, and what becomes of it when the parent closes.
+    /// A child that its closed parent had let go of counts as abandoned, whatever its policy.
     pub parent: Option<(RunId, EventId, ParentClose)>,
     /// The run that goes on in its place.
     pub successor: Option<RunId>,
@@ -139,4 +146,19 @@ pub struct Remainder {
     pub lost: Vec<AttemptLine>,
     /// Left alone, by policy or by `detach`.
     pub left: Vec<RunLine>,
+}
+
+/// What a closed run had let go of, or left alone by policy: activities and children, by number.
+/// Told by the note on its closing event, which is in the last batch of its history.
+///
+/// # Errors
+/// If the batch does not read.
+pub fn left_by(last: &Batch) -> Result<Ranges, Corrupt> {
+    let events = last.events()?;
+    let notes = events.last().into_iter().flat_map(|event| &event.notes);
+    let mut left = notes.filter_map(|note| match note {
+        Note::Outstanding(outstanding) => Some(outstanding.left.clone()),
+        _ => None,
+    });
+    Ok(left.next().unwrap_or_default())
 }

@@ -29,7 +29,9 @@ pub use claim::{ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderK
 pub use commit::{AttemptHit, Close, Commit, Committed, NewActivity, Quarantine, StartNow};
 pub use error::{Error, Result};
 pub use find::{Filter, Order, Page};
-pub use leftovers::{AttemptLine, Leftovers, Phase, ReceiptRow, Remainder, RunLine, Subtree};
+pub use leftovers::{
+    AttemptLine, Leftovers, Phase, ReceiptRow, Remainder, RunLine, Subtree, left_by,
+};
 pub use member::{
     AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Proof, Renewal, Renewed, Sighting,
 };
