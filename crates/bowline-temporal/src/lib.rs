@@ -1,0 +1,6 @@
+//! The door for unmodified Temporal SDKs.
+//!
+//! This is the only crate that speaks Temporal's words. It translates and has no rules: what may
+//! happen to a run is decided in `bowline-core`, what a worker is told is written there first.
+
+pub mod translate;

@@ -1,0 +1,88 @@
+//! Failures: the sender's own form if there is one, else an application failure.
+
+use bowline_core::{Failure, Payload, Timeout, Verdict};
+use temporalio_protos::temporal::api::failure::v1 as wire;
+use temporalio_protos::temporal::api::failure::v1::failure::FailureInfo;
+
+use super::{Result, payload, read, time, word};
+
+/// A failure as a Temporal client reads it.
+///
+/// # Errors
+/// If it was kept in the sender's form and does not read as that.
+pub fn failure(failure: &Failure) -> Result<wire::Failure> {
+    if let Some(kept) = &failure.wire {
+        return read(kept);
+    }
+    let pause = match failure.verdict {
+        Verdict::After(pause) => Some(time::span(pause.0)),
+        _ => None,
+    };
+    let info = wire::ApplicationFailureInfo {
+        r#type: failure.kind.clone(),
+        non_retryable: failure.verdict == Verdict::Never,
+        details: payload::payloads(&failure.details)?,
+        next_retry_delay: pause,
+        ..Default::default()
+    };
+    Ok(wire::Failure {
+        message: failure.message.clone(),
+        stack_trace: failure.trace.clone(),
+        cause: failure.source.as_deref().map(self::failure).transpose()?.map(Box::new),
+        failure_info: Some(FailureInfo::ApplicationFailureInfo(info)),
+        ..Default::default()
+    })
+}
+
+/// The same, where there may be none.
+pub(super) fn option(failure: &Option<Failure>) -> Result<Option<wire::Failure>> {
+    failure.as_ref().map(self::failure).transpose()
+}
+
+/// The failure that stands for a passed limit.
+pub(super) fn timed_out(
+    timeout: Timeout,
+    heartbeat: &Option<Payload>,
+    last: &Option<Failure>,
+) -> Result<wire::Failure> {
+    let info = wire::TimeoutFailureInfo {
+        timeout_type: word::timeout(timeout),
+        last_heartbeat_details: payload::payloads(heartbeat)?,
+    };
+    Ok(wire::Failure {
+        message: "the activity took too long".to_owned(),
+        source: "Server".to_owned(),
+        cause: option(last)?.map(Box::new),
+        failure_info: Some(FailureInfo::TimeoutFailureInfo(info)),
+        ..Default::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_core::Blob;
+    use prost::Message;
+
+    use super::*;
+
+    #[test]
+    fn the_senders_own_form_wins() {
+        let sent = wire::Failure { message: "mine".into(), source: "Sdk".into(), ..<_>::default() };
+        let kept = Failure { wire: Some(Blob::from(sent.encode_to_vec())), ..Failure::new("ours") };
+        assert_eq!(failure(&kept), Ok(sent));
+    }
+
+    #[test]
+    fn a_native_failure_keeps_kind_verdict_and_source() {
+        let native = Failure {
+            source: Some(Box::new(Failure::new("below"))),
+            ..Failure::new("above").kind("Bad").final_()
+        };
+        let read = failure(&native).unwrap();
+        let Some(FailureInfo::ApplicationFailureInfo(info)) = read.failure_info else {
+            panic!("not an application failure");
+        };
+        assert_eq!((info.r#type.as_str(), info.non_retryable), ("Bad", true));
+        assert_eq!(read.cause.unwrap().message, "below");
+    }
+}
