@@ -134,3 +134,9 @@ pub enum Link {
     /// Its successor in the chain.
     Next,
 }
+
+impl From<RunId> for Address {
+    fn from(run: RunId) -> Self {
+        Self::Run(run)
+    }
+}

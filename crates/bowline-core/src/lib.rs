@@ -16,6 +16,7 @@ mod id;
 mod intake;
 mod message;
 mod note;
+mod notice;
 mod payload;
 mod ranges;
 mod refusal;
@@ -28,6 +29,7 @@ mod token;
 mod turn;
 
 pub mod codec;
+pub mod lawful;
 pub mod limits;
 pub mod retry;
 
@@ -44,6 +46,7 @@ pub use failure::{Failure, Verdict};
 pub use id::*;
 pub use message::*;
 pub use note::*;
+pub use notice::{CancelActivity, Notice, NoticeId};
 pub use payload::{Blob, Fields, Format, Payload};
 pub use ranges::{Range, Ranges};
 pub use refusal::Refusal;

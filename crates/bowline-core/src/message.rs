@@ -80,6 +80,15 @@ impl Message {
         };
         Some(id).filter(|id| !id.is_empty())
     }
+
+    /// True if it is taken even while a worker has the turn: it closes the run, or ends the turn.
+    pub fn cuts_in(&self) -> bool {
+        matches!(
+            self,
+            Self::Terminate(_)
+                | Self::TimeOut(RunAlarm::Run | RunAlarm::Ladder | RunAlarm::Turn(..))
+        )
+    }
 }
 
 /// Take a signal.
