@@ -24,6 +24,8 @@ mod rules;
 mod search;
 mod state;
 mod status;
+#[cfg(test)]
+mod testing;
 mod time;
 mod token;
 mod turn;

@@ -161,3 +161,6 @@ pub(super) fn follow(draft: &Draft, next: RunId) -> WorkflowStarted {
         ..(**own).clone()
     }
 }
+
+#[cfg(test)]
+mod tests;
