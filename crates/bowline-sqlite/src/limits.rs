@@ -1,0 +1,36 @@
+//! Every bound of this store on one screen.
+
+use std::time::Duration;
+
+/// Calls that wait for the writer; whoever comes then waits to be let in.
+pub(crate) const CALLS_MAX: usize = 4_096;
+/// Reads that wait for a reader.
+pub(crate) const READS_MAX: usize = 1_024;
+/// Rows that a group of calls writes, about. A larger call goes alone.
+pub(crate) const GROUP_ROWS: usize = 2_000;
+/// Bytes that a group of calls writes, about. A larger call goes alone.
+pub(crate) const GROUP_BYTES: usize = 1024 * 1024;
+/// New activities of one commit whose rows are written with it; those of more follow.
+pub(crate) const ROWS_AT_ONCE: usize = 2_000;
+/// Unread messages that a commit answers with.
+pub(crate) const UNREAD_MAX: usize = 1_000;
+/// Runs and attempts that a look at a subtree lists.
+pub(crate) const LINES_MAX: usize = 1_000;
+/// Runs of one page of a list.
+pub(crate) const PAGE_MAX: usize = 1_000;
+/// Labels of runs that the writer remembers, in each of two generations.
+pub(crate) const LABELS_MAX: usize = 20_000;
+/// Questions that wait for an answer.
+pub(crate) const ASKS_MAX: usize = 10_000;
+/// Prepared statements of a connection.
+pub(crate) const STATEMENTS_MAX: usize = 128;
+/// Pages that a backup copies before it lets others go on.
+pub(crate) const BACKUP_PAGES: i32 = 256;
+/// Findings that a check lists.
+pub(crate) const FINDINGS_MAX: usize = 100;
+/// Namespaces have smaller numbers than this: they share an integer with a serial number.
+pub(crate) const NAMESPACES_MAX: u32 = 1 << 23;
+/// How often the writer waits for [`Settings::busy`](crate::Settings::busy).
+pub(crate) const BUSY_TRIES: u32 = 3;
+/// How long one of these waits takes unless the settings say otherwise.
+pub(crate) const BUSY: Duration = Duration::from_secs(2);

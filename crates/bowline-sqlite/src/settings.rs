@@ -1,0 +1,186 @@
+//! How the file is opened, and every setting of SQLite that the promises of this store rest on.
+//!
+//! A setting that SQLite does not know, or cannot apply, is silently ignored by it. So each one is
+//! read back, and a store whose settings differ does not open.
+
+use std::{path::Path, time::Duration};
+
+use bowline_store::{Error, Result};
+use rusqlite::{Connection, OpenFlags, types::Value};
+
+use crate::{fault::Fault, limits};
+
+/// What may be chosen when a store is opened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How long a writer waits at a time while another connection (a backup, a shell) has the
+    /// file. It tries several times before it answers [`Error::Busy`].
+    pub busy: Duration,
+    /// How many connections read beside the writer.
+    pub readers: usize,
+    /// How much of the file the writer keeps in memory, in bytes.
+    pub cache: usize,
+    /// How large the file may become, in bytes; unset for as large as the disk.
+    pub size_max: Option<u64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { busy: limits::BUSY, readers: 2, cache: 64 * 1024 * 1024, size_max: None }
+    }
+}
+
+/// "BWLN", in the header of every file that is ours.
+pub(crate) const APPLICATION: i32 = 0x4257_4C4E;
+
+/// Pages of the log after which the writer copies them into the file. The log is used again from
+/// its beginning then, and never cut: appending to a growing file costs more than overwriting.
+const CHECKPOINT_PAGES: i64 = 4_000;
+
+/// The size of a page, in bytes.
+const PAGE: u64 = 4_096;
+
+pub(crate) fn writer(path: &Path, settings: &Settings) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = open(path, flags)?;
+    set(&db, "busy_timeout", millis(settings.busy))?;
+    claim(&db, path)?;
+    for (name, value) in [
+        ("journal_mode", Value::Text("wal".into())),
+        // FULL: an acknowledged commit survives the loss of power.
+        ("synchronous", Value::Integer(2)),
+        // On platforms whose plain sync does not reach the disk, ask for the one that does.
+        ("fullfsync", Value::Integer(1)),
+        ("checkpoint_fullfsync", Value::Integer(1)),
+        ("wal_autocheckpoint", Value::Integer(CHECKPOINT_PAGES)),
+        ("journal_size_limit", Value::Integer(-1)),
+        ("locking_mode", Value::Text("normal".into())),
+        ("foreign_keys", Value::Integer(0)),
+        ("trusted_schema", Value::Integer(0)),
+        ("cell_size_check", Value::Integer(1)),
+        ("temp_store", Value::Integer(2)),
+        ("cache_size", Value::Integer(kibibytes(settings.cache))),
+    ] {
+        set(&db, name, value)?;
+    }
+    limit(&db, settings.size_max)?;
+    Ok(db)
+}
+
+pub(crate) fn reader(path: &Path, settings: &Settings) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = open(path, flags)?;
+    set(&db, "busy_timeout", millis(settings.busy))?;
+    set(&db, "query_only", 1)?;
+    set(&db, "trusted_schema", 0)?;
+    set(&db, "temp_store", 2)?;
+    Ok(db)
+}
+
+/// Writes our name into the header of an empty file. That happens before the log exists, so that
+/// a file can be recognised without it.
+fn claim(db: &Connection, path: &Path) -> Result<()> {
+    let found = read(db, "application_id")?;
+    if found == Value::Integer(i64::from(APPLICATION)) {
+        return Ok(());
+    }
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = db.query_row(tables, [], |row| row.get(0)).map_err(Fault::from)?;
+    if found != Value::Integer(0) || tables != 0 {
+        let path = path.display();
+        return Err(Error::Open(format!("{path} belongs to another program: choose another file")));
+    }
+    set(db, "page_size", i64::try_from(PAGE).expect("a page is small"))?;
+    set(db, "application_id", i64::from(APPLICATION))
+}
+
+/// Lets the file grow to so many bytes, or as far as it will.
+pub(crate) fn limit(db: &Connection, size_max: Option<u64>) -> Result<()> {
+    // SQLite never goes below what the file has already, and answers with what it made of it.
+    let pages = size_max.map_or(i64::from(u32::MAX) - 1, |size| {
+        i64::try_from((size / PAGE).max(1)).unwrap_or(i64::MAX)
+    });
+    let sql = format!("PRAGMA max_page_count = {pages}");
+    let now: i64 = db.query_row(&sql, [], |row| row.get(0)).map_err(Fault::from)?;
+    let used: i64 = db.query_row("PRAGMA page_count", [], |row| row.get(0)).map_err(Fault::from)?;
+    match size_max.is_none() || now == pages.max(used) {
+        true => Ok(()),
+        false => Err(differs("max_page_count", &Value::Integer(pages), &Value::Integer(now))),
+    }
+}
+
+fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
+    let opened = Connection::open_with_flags(path, flags);
+    let db = opened.map_err(|error| match Error::from(Fault::from(error)) {
+        Error::Open(why) | Error::Backend(why) => {
+            Error::Open(format!("cannot open {}: {why}", path.display()))
+        }
+        other => other,
+    })?;
+    db.set_prepared_statement_cache_capacity(limits::STATEMENTS_MAX);
+    Ok(db)
+}
+
+fn set(db: &Connection, name: &str, value: impl Into<Value>) -> Result<()> {
+    let value = value.into();
+    let text = match &value {
+        Value::Integer(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        other => unreachable!("no setting is {other:?}"),
+    };
+    // Some settings answer with their new value, some with nothing: both are read to their end.
+    let mut statement = db.prepare(&format!("PRAGMA {name} = {text}")).map_err(Fault::from)?;
+    let mut rows = statement.query([]).map_err(Fault::from)?;
+    while rows.next().map_err(Fault::from)?.is_some() {}
+    let now = read(db, name)?;
+    match now == value {
+        true => Ok(()),
+        false => Err(differs(name, &value, &now)),
+    }
+}
+
+fn read(db: &Connection, name: &str) -> Result<Value> {
+    let sql = format!("PRAGMA {name}");
+    db.query_row(&sql, [], |row| row.get(0)).map_err(|error| match error {
+        // A setting that SQLite does not know answers with no row at all.
+        rusqlite::Error::QueryReturnedNoRows => {
+            Error::Open(format!("this build of SQLite does not know the setting {name}"))
+        }
+        error => Fault::from(error).into(),
+    })
+}
+
+fn differs(name: &str, wanted: &Value, now: &Value) -> Error {
+    Error::Open(format!(
+        "SQLite's setting {name} is {now:?} where {wanted:?} was asked for: what this store \
+         promises would not hold, so it is not opened"
+    ))
+}
+
+fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX).min(i64::from(i32::MAX))
+}
+
+/// SQLite takes a size as a negative number of kibibytes.
+fn kibibytes(bytes: usize) -> i64 {
+    -i64::try_from(bytes / 1024).unwrap_or(i64::from(i32::MAX)).clamp(1, i64::from(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// H13: a misspelt setting was silently ignored, and durability was weaker than documented.
+    #[test]
+    fn a_setting_that_does_not_hold_is_refused() {
+        let db = Connection::open_in_memory().expect("memory");
+        let unknown = set(&db, "synchronus", 2).expect_err("it does not exist");
+        assert!(unknown.to_string().contains("does not know the setting synchronus"), "{unknown}");
+        // A database in memory has no log: SQLite answers "memory", and says nothing of it.
+        let other = set(&db, "journal_mode", "wal".to_owned()).expect_err("it cannot be applied");
+        assert!(other.to_string().contains("journal_mode"), "{other}");
+    }
+}
