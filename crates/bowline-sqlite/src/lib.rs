@@ -1,1 +1,187 @@
-//! Bowline's store in one SQLite file.
+//! Bowline's store in one SQLite file, which belongs to one process at a time.
+//!
+//! One thread writes. It gathers the calls that come in while the transaction before is made
+//! durable, and runs them in one; nobody is answered before that transaction is on the disk.
+//! What waits, rings or runs is kept in memory beside the rows, so nothing polls; it is told of a
+//! transaction only once that is committed, and is made again from the rows when the file opens.
+
+mod activity;
+mod address;
+mod ask;
+mod backup;
+mod blob;
+mod cache;
+mod call;
+mod check;
+mod claim;
+mod commit;
+mod db;
+mod fault;
+mod find;
+mod fire;
+mod inbox;
+mod leftovers;
+mod limits;
+mod load;
+mod lock;
+mod member;
+mod migrate;
+mod owed;
+mod pending;
+mod place;
+mod post;
+mod read;
+mod reader;
+mod run;
+mod settings;
+mod settle;
+mod shared;
+mod stats;
+mod store;
+mod sweep;
+mod tx;
+mod weight;
+mod writer;
+
+use std::{
+    path::Path,
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+
+use bowline_store::{Error, Result};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    lock::Lock,
+    reader::Question,
+    shared::Shared,
+    writer::{Order, Writer},
+};
+
+pub use backup::Copied;
+pub use check::Finding;
+pub use settings::Settings;
+pub use stats::Stats;
+
+/// A store in one SQLite file.
+pub struct SqliteStore {
+    shared: Arc<Shared>,
+    orders: mpsc::Sender<Order>,
+    questions: mpsc::Sender<Question>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Every thread of this store has one end; the other hears when the last is gone.
+    alive: mpsc::WeakSender<()>,
+    gone: tokio::sync::Mutex<mpsc::Receiver<()>>,
+}
+
+impl SqliteStore {
+    /// Opens a file, or makes it. Blocks until what waits in it is known again.
+    ///
+    /// # Errors
+    /// [`Error::Open`] if another process has it, if it is not one of Bowline's files (then it is
+    /// left as it is), if a newer Bowline made it, or if it cannot be opened at all.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Settings::default())
+    }
+
+    /// Opens a file with settings of one's own.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, settings: Settings) -> Result<Self> {
+        let path = place::resolve(path.as_ref())?;
+        place::inspect(&path)?;
+        let lock = Arc::new(Lock::take(&path)?);
+        // Somebody may have put another file there while nobody held the lock.
+        place::inspect(&path)?;
+        let opened = Self::open_locked(&path, settings, lock);
+        opened.map_err(|error| match error {
+            Error::Backend(why) | Error::ReadOnly(why) => {
+                Error::Open(format!("cannot open {}: {why}", path.display()))
+            }
+            other => other,
+        })
+    }
+
+    fn open_locked(path: &Path, settings: Settings, lock: Arc<Lock>) -> Result<Self> {
+        let mut connection = settings::writer(path, &settings)?;
+        migrate::migrate(&mut connection, path)?;
+        let shared = Arc::new(Shared::new(path.to_owned(), settings));
+        let index = load::index(db::Db::new(&connection, &shared.counters))?;
+        let mind = tx::Mind { index, ..tx::Mind::default() };
+        let (orders, order) = mpsc::channel(limits::CALLS_MAX);
+        let (questions, question) = mpsc::channel(limits::READS_MAX);
+        let (alive, gone) = mpsc::channel(1);
+        let question = Arc::new(Mutex::new(question));
+        let mut threads = Vec::new();
+        for _ in 0..shared.settings.readers.max(1) {
+            let connection = settings::reader(path, &shared.settings)?;
+            let (question, shared) = (question.clone(), shared.clone());
+            let held = (lock.clone(), alive.clone());
+            threads.push(begin("bowline-reader", move || {
+                reader::work(&connection, &question, &shared);
+                drop(connection);
+                drop(held);
+            })?);
+        }
+        let writer = Writer { connection, mind, shared: shared.clone() };
+        let held = (lock, alive.clone());
+        threads.push(begin("bowline-writer", move || {
+            writer.work(order);
+            drop(held);
+        })?);
+        let (alive, threads) = (alive.downgrade(), Mutex::new(threads));
+        let gone = tokio::sync::Mutex::new(gone);
+        Ok(Self { shared, orders, questions, threads, alive, gone })
+    }
+
+    /// Does what was asked before, and closes the file; whoever calls later is answered with
+    /// [`Error::Shut`]. Returns when another process may open it.
+    pub async fn close(&self) {
+        self.begin_to_close();
+        // Nothing is ever sent: this hears the last end being dropped.
+        let _ = self.gone.lock().await.recv().await;
+    }
+
+    /// What this store has done since it was opened.
+    pub fn stats(&self) -> Stats {
+        self.shared.counters.stats()
+    }
+
+    /// Lets the file grow to so many bytes from now on; `None` for as large as the disk.
+    ///
+    /// # Errors
+    /// If SQLite does not take the limit, or the store is closed.
+    pub async fn limit(&self, size_max: Option<u64>) -> Result<()> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.orders.send(Order::Limit(size_max, reply)).await;
+        sent.map_err(|_| Error::Shut)?;
+        answer.await.unwrap_or(Err(Error::Shut))
+    }
+
+    fn begin_to_close(&self) {
+        if self.shared.close() {
+            // A queue that is full needs no wake-up: its thread is awake.
+            let _ = self.orders.try_send(Order::Wake);
+            let _ = self.questions.try_send(Box::new(|_| {}));
+        }
+    }
+}
+
+impl Drop for SqliteStore {
+    /// Waits until the file is closed, so that it can be opened again at once.
+    fn drop(&mut self) {
+        self.begin_to_close();
+        for thread in self.threads.get_mut().drain(..) {
+            // A thread that panicked has said so, and has let go of its lock.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn begin(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let begun = thread::Builder::new().name(name.into()).spawn(work);
+    begun.map_err(|error| Error::Open(format!("no thread can be started: {error}")))
+}

@@ -1,0 +1,201 @@
+//! The transaction: one decision about one run, written whole or not at all.
+//!
+//! In:    a commit, and the rows of its run as they stand.
+//! Out:   rows of the run, inbox rows of others, and what the decision met on the way.
+//! Never: decides. What hangs on another row is answered by message, in the own inbox.
+
+mod activity;
+mod birth;
+mod cancel;
+mod post;
+
+pub(crate) use birth::{check_birth, check_id};
+use bowline_core::{EventId, Message, Number, Received, RunId};
+use bowline_store::{Commit, Committed, Error, Hint};
+use rusqlite::params;
+
+use crate::{
+    blob::{self, int},
+    db::Outcome,
+    inbox, limits,
+    tx::Tx,
+};
+
+pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
+    let run = tx.find(commit.run)?.ok_or(Error::Missing("run"))?;
+    if run.head.last_commit == commit.id {
+        return again(tx, commit);
+    }
+    if !run.is_open() {
+        return Err(run.closed().into());
+    }
+    if run.head.version != commit.expected {
+        return Err(Error::Conflict.into());
+    }
+    let (holder, next_event) = (run.head.holder, run.head.next_event);
+    if let Some(fence) = commit.fence {
+        tx.alive(fence.epoch)?;
+        if holder != Some(fence) {
+            return Err(Error::Fenced.into());
+        }
+    }
+    if commit.close.is_some() && newcomer(tx, commit)? {
+        return Err(Error::Conflict.into());
+    }
+    if commit.batch.as_ref().is_some_and(|batch| batch.first != next_event) {
+        return Err(Error::Invalid(format!("history goes on with event {next_event}")).into());
+    }
+    birth::check(tx, commit)?;
+    write(tx, commit)
+}
+
+fn write(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
+    let id = commit.run;
+    consume(tx, commit)?;
+    write_head(tx, commit)?;
+    let key = tx.run(id).key();
+    if let Some(batch) = &commit.batch {
+        tx.append(key, batch)?;
+    }
+    if let Some(snapshot) = &commit.snapshot {
+        tx.db.run(
+            "INSERT OR REPLACE INTO snapshots (run, at, bytes) VALUES (?, ?, ?)",
+            params![key, int(snapshot.at.0), snapshot.bytes.as_slice()],
+        )?;
+    }
+    let started = activity::add_all(tx, commit)?;
+    let (hits, skipped) = cancel::cancel_all(tx, commit)?;
+    for alarm in &commit.disarm {
+        tx.disarm(id, *alarm)?;
+    }
+    for alarm in &commit.arm {
+        tx.arm(id, *alarm)?;
+    }
+    let mut answers = birth::begin_all(tx, commit)?;
+    answers.extend(post::send_all(tx, commit)?);
+    answers.extend(Some(skipped).filter(|s| !s.is_empty()).map(Message::SkipActivities));
+    match commit.close.is_some() {
+        true => silence(tx, id)?,
+        false => {
+            for answer in &answers {
+                tx.deliver(id, answer, commit.now)?;
+            }
+        }
+    }
+    tx.hints.insert(Hint::Changed(id));
+    let unread = unread(tx, id)?;
+    Ok(Committed { version: tx.run(id).head.version, unread, hits, started })
+}
+
+/// Nothing of a closed run rings, but the limits of what workers still have.
+fn silence(tx: &mut Tx<'_>, id: RunId) -> Outcome<()> {
+    for alarm in tx.alarms(id).into_iter().filter(|alarm| alarm.what.message().is_some()) {
+        tx.disarm(id, alarm)?;
+    }
+    Ok(())
+}
+
+/// The commit was done before, and its answer was lost on the way.
+fn again(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
+    let mut started = Vec::new();
+    for new in &commit.activities {
+        let Some(begin) = &new.start else { continue };
+        let Some(row) = tx.activity(commit.run, new.activity)? else { continue };
+        if row.live.started().is_some_and(|start| start.holder == begin.holder) {
+            started.push((new.activity, row.live.attempt));
+        }
+    }
+    let run = tx.run(commit.run);
+    let (version, key, unread) = (run.head.version, run.key(), run.head.inbox > run.head.consumed);
+    let unread = match unread {
+        true => inbox::unread(tx.db, commit.run, key, limits::UNREAD_MAX)?,
+        false => Vec::new(),
+    };
+    Ok(Committed { version, unread, hits: Vec::new(), started })
+}
+
+/// Whether a message waits that a closing commit knows nothing of.
+fn newcomer(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<bool> {
+    let run = tx.run(commit.run);
+    if run.head.inbox <= commit.consumed {
+        return Ok(false);
+    }
+    let mut found = false;
+    let sql = "SELECT number FROM inbox WHERE run = ? AND number > ? ORDER BY number";
+    tx.db.each(sql, params![run.key(), int(commit.consumed.0)], |row| {
+        found = !commit.forgotten.contains(&Number(blob::number(row, 0)?));
+        Ok(!found)
+    })?;
+    Ok(found)
+}
+
+fn consume(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<()> {
+    let run = tx.run(commit.run);
+    let key = run.key();
+    if commit.consumed > run.head.consumed {
+        let values = params![key, int(commit.consumed.0)];
+        tx.db.run("DELETE FROM inbox WHERE run = ? AND number <= ?", values)?;
+    }
+    for number in &commit.forgotten {
+        let values = params![key, int(number.0)];
+        tx.db.run("DELETE FROM inbox WHERE run = ? AND number = ?", values)?;
+    }
+    Ok(())
+}
+
+fn write_head(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<()> {
+    let run = tx.edit(commit.run);
+    let (key, head) = (run.key(), &mut run.head);
+    head.version.0 += 1;
+    head.last_commit = commit.id;
+    head.consumed = head.consumed.max(commit.consumed);
+    head.status = commit.status;
+    head.next_event = commit.next_event;
+    head.history_bytes = commit.history_bytes;
+    head.record = commit.record.clone();
+    if let Some(cancel) = &commit.cancel {
+        head.cancel = Some(cancel.clone());
+    }
+    if let Some(quarantine) = &commit.quarantine {
+        head.quarantine = quarantine.clone();
+    }
+    if commit.release || commit.close.is_some() {
+        head.holder = None;
+    }
+    if let Some(close) = &commit.close {
+        head.successor = close.successor;
+        let deleted = close.delete.then_some(1);
+        let values = params![commit.now.0, deleted, key];
+        tx.db.run("UPDATE labels SET closed_at = ?, deleted = ? WHERE key = ?", values)?;
+        if close.delete {
+            tx.hints.insert(Hint::Sweep);
+        }
+    }
+    if let Some(search) = &commit.search {
+        let values = params![blob::search_bytes(search), key];
+        tx.db.run("UPDATE labels SET search = ? WHERE key = ?", values)?;
+    }
+    if let Some(memo) = &commit.memo {
+        let values = params![blob::memo_bytes(memo), key];
+        tx.db.run("UPDATE labels SET memo = ? WHERE key = ?", values)?;
+    }
+    Ok(())
+}
+
+/// What waits now. Dropped messages count as consumed as soon as nothing before them is unread: or
+/// the run would be ready for nothing, again and again.
+fn unread(tx: &mut Tx<'_>, id: RunId) -> Outcome<Vec<Received>> {
+    let run = tx.run(id);
+    if run.head.inbox <= run.head.consumed {
+        return Ok(Vec::new());
+    }
+    let unread = inbox::unread(tx.db, id, run.key(), limits::UNREAD_MAX)?;
+    let head = &mut tx.edit(id).head;
+    head.consumed = unread.first().map_or(head.inbox, |first| Number(first.number.0 - 1));
+    Ok(unread)
+}
+
+/// Whether any of a commit's own cancels covers an activity.
+fn covers(commit: &Commit, activity: EventId) -> bool {
+    commit.cancels.iter().any(|(ranges, _)| ranges.contains(activity))
+}

@@ -1,0 +1,75 @@
+//! A connection that keeps its statements and counts its rows.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+use crate::{
+    fault::Fault,
+    stats::{Counters, count},
+};
+
+pub(crate) type Outcome<T> = Result<T, Fault>;
+
+/// A connection, for as long as one thread uses it.
+#[derive(Clone, Copy)]
+pub(crate) struct Db<'a> {
+    connection: &'a Connection,
+    pub(crate) counters: &'a Counters,
+}
+
+impl<'a> Db<'a> {
+    pub(crate) fn new(connection: &'a Connection, counters: &'a Counters) -> Self {
+        Self { connection, counters }
+    }
+
+    /// Changes rows; answers how many.
+    pub(crate) fn run(&self, sql: &str, values: impl Params) -> rusqlite::Result<usize> {
+        let changed = self.connection.prepare_cached(sql)?.execute(values)?;
+        count(&self.counters.rows_written, changed);
+        Ok(changed)
+    }
+
+    /// Reads the first row, if there is one.
+    pub(crate) fn first<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        let found = self.connection.prepare_cached(sql)?.query_row(values, read).optional()?;
+        count(&self.counters.rows_read, usize::from(found.is_some()));
+        Ok(found)
+    }
+
+    /// Reads every row, in order.
+    pub(crate) fn all<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> Outcome<T>,
+    ) -> Outcome<Vec<T>> {
+        let mut found = Vec::new();
+        self.each(sql, values, |row| {
+            found.push(read(row)?);
+            Ok(true)
+        })?;
+        Ok(found)
+    }
+
+    /// Reads row after row, until `read` answers that it has seen enough.
+    pub(crate) fn each(
+        &self,
+        sql: &str,
+        values: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> Outcome<bool>,
+    ) -> Outcome<()> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(values)?;
+        while let Some(row) = rows.next()? {
+            count(&self.counters.rows_read, 1);
+            if !read(row)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

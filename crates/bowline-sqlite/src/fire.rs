@@ -1,0 +1,74 @@
+//! Alarms ring: the row goes, and the run or the activity hears of it.
+
+use bowline_core::{Alarm, AlarmKind, Cause, Code, EventId, Holder, Place, RunId, Time, time_out};
+use bowline_store::Fired;
+
+use crate::{activity::hit, db::Outcome, tx::Tx};
+
+/// A moment, and how much may be done then.
+#[derive(Clone, Copy)]
+pub(crate) struct Fire {
+    pub(crate) now: Time,
+    pub(crate) limit: usize,
+}
+
+pub(crate) fn fire(tx: &mut Tx<'_>, fire: &Fire) -> Outcome<Fired> {
+    let Fire { now, limit } = *fire;
+    tx.mind.index.wake(now);
+    let mut fired = Fired::default();
+    for (run, alarm) in tx.mind.index.due(now, limit) {
+        ring(tx, run, alarm, now, &mut fired)?;
+    }
+    fired.runs.sort_unstable();
+    fired.runs.dedup();
+    Ok(fired)
+}
+
+fn ring(tx: &mut Tx<'_>, id: RunId, alarm: Alarm, now: Time, fired: &mut Fired) -> Outcome<()> {
+    let Some(run) = tx.find(id)? else { return Ok(()) };
+    let open = run.is_open();
+    // An earlier call of the group may have unset it.
+    if tx.disarm(id, alarm)? == 0 {
+        return Ok(());
+    }
+    fired.rang += 1;
+    match alarm.what {
+        AlarmKind::Activity(activity) => limit(tx, id, activity, now, fired),
+        what => {
+            if let Some(message) = what.message().filter(|_| open) {
+                tx.deliver(id, &message, now)?;
+                fired.runs.push(id);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A limit of an activity: passed, or moved since the alarm was set.
+fn limit(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    number: EventId,
+    now: Time,
+    fired: &mut Fired,
+) -> Outcome<()> {
+    let Some(mut own) = tx.activity(run, number)? else { return Ok(()) };
+    if tx.fold(&mut own, now)? {
+        return Ok(());
+    }
+    let start = match &own.live.place {
+        Place::Started(start) => Some(start.clone()),
+        _ => None,
+    };
+    let remote = start.as_ref().filter(|start| matches!(start.holder, Holder::Remote { .. }));
+    let stop = Cause::new(Code::AttemptTimedOut);
+    let told = remote.map(|start| hit(&own, start, &stop, now, false));
+    let Some(step) = time_out(&own.spec, &mut own.live, now) else {
+        return tx.watch_limit(&own);
+    };
+    fired.hits.extend(told);
+    if tx.conclude(&own, start.as_ref(), &step, now)?.is_some() {
+        fired.runs.push(run);
+    }
+    Ok(())
+}

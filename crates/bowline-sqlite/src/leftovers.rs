@@ -1,0 +1,133 @@
+//! What is left of a subtree: rows, told as lines. What follows from them is decided in
+//! `bowline-store`, once for all stores.
+
+mod bound;
+mod orphan;
+mod tree;
+
+use bowline_core::{ActivityLive, Cause, EventId, Name, Namespace, Outcome as End, RunId, Time};
+use bowline_store::{AttemptLine, Error, Leftovers, ReceiptRow, Subtree};
+use rusqlite::params;
+
+use crate::{
+    blob::{self, number, wide},
+    db::{Db, Outcome},
+    run::Run,
+    sweep,
+};
+
+pub(crate) use tree::{WALK_MAX, settled};
+
+pub(crate) fn leftovers(db: Db<'_>, subtree: &Subtree) -> Outcome<Leftovers> {
+    match subtree {
+        Subtree::Run(run) => below(db, *run)?.ok_or(Error::Missing("run").into()),
+        Subtree::Receipt(id) => {
+            let receipt = receipt(db, id.0)?.ok_or(Error::Missing("receipt"))?;
+            let left = below(db, receipt.run)?.unwrap_or_default();
+            Ok(Leftovers { receipt: Some(receipt), ..left })
+        }
+        Subtree::Orphans => orphan::orphans(db),
+    }
+}
+
+/// The target and everything below it; none if there is no such run.
+fn below(db: Db<'_>, target: RunId) -> Outcome<Option<Leftovers>> {
+    let mut left = Leftovers::default();
+    let mut tree = tree::Tree::new(db);
+    let whole = tree.walk(target, |tree, run, alone| {
+        left.runs.push(tree.line(run)?);
+        if !alone {
+            add_rows(db, run, &mut left)?;
+        }
+        Ok(true)
+    })?;
+    if left.runs.is_empty() {
+        return Ok(None);
+    }
+    bound::bound(&mut left);
+    left.truncated |= !whole;
+    Ok(Some(left))
+}
+
+fn add_rows(db: Db<'_>, run: &Run, left: &mut Leftovers) -> Outcome<()> {
+    let key = run.key();
+    left.attempts.extend(attempts(db, run)?);
+    let (queued, marked) = queued(db, run)?;
+    left.queued += queued;
+    left.unswept += marked;
+    for span in sweep::spans(db, key)? {
+        left.unswept += span.last.0 + 1 - span.first.0;
+    }
+    left.never_started += run.never_started;
+    let unread = "SELECT count(*) FROM inbox WHERE run = ?";
+    left.unread += db.first(unread, [key], |row| number(row, 0))?.unwrap_or(0);
+    Ok(())
+}
+
+/// Activities that a worker has, and cancelled ones that one had.
+fn attempts(db: Db<'_>, run: &Run) -> Outcome<Vec<AttemptLine>> {
+    let id = run.head.run;
+    let sql =
+        "SELECT number, name, live FROM activities WHERE run = ? AND place > 0 ORDER BY number";
+    let lines = db.all(sql, [run.key()], |row| {
+        let (activity, name): (_, String) = (EventId(number(row, 0)?), row.get(1)?);
+        let live: ActivityLive = blob::open(id, row, 2)?;
+        let listed = live.started().is_some() || live.cancel.is_some();
+        Ok(listed.then(|| line(id, activity, name.into(), &live)))
+    })?;
+    Ok(lines.into_iter().flatten().collect())
+}
+
+/// How many activities wait, and how many of those that wait are under a mark.
+fn queued(db: Db<'_>, run: &Run) -> Outcome<(u64, u64)> {
+    let (id, key) = (run.head.run, run.key());
+    let sql = "SELECT number, bytes FROM marks WHERE run = ? ORDER BY number";
+    let marks = db.all(sql, [key], |row| blob::mark(id, number(row, 0)?, row, 1))?;
+    if marks.is_empty() {
+        let sql = "SELECT count(*) FROM activities WHERE run = ? AND place = 0";
+        return Ok((db.first(sql, [key], |row| number(row, 0))?.unwrap_or(0), 0));
+    }
+    let (mut queued, mut marked) = (0, 0);
+    let sql = "SELECT number FROM activities WHERE run = ? AND place = 0";
+    db.each(sql, [key], |row| {
+        let activity = EventId(number(row, 0)?);
+        match marks.iter().any(|mark| mark.ranges.contains(activity)) {
+            true => marked += 1,
+            false => queued += 1,
+        }
+        Ok(true)
+    })?;
+    Ok((queued, marked))
+}
+
+fn line(run: RunId, activity: EventId, name: Name, live: &ActivityLive) -> AttemptLine {
+    let (cancel, end) = (live.cancel.as_ref(), live.ended());
+    AttemptLine {
+        run,
+        activity,
+        name,
+        attempt: live.attempt,
+        running: live.started().is_some(),
+        cause: cancel.map(|record| record.cause.clone()),
+        decided_at: cancel.map(|record| record.decided_at),
+        delivered_at: cancel.and_then(|record| record.delivered_at),
+        observed_at: cancel.and_then(|record| record.observed_at),
+        stopped_at: cancel.and_then(|record| record.stopped_at),
+        rung: cancel.and_then(|record| record.rung),
+        leaked: end.is_some_and(|end| end.leaked),
+        lost: end.is_some_and(|end| end.lost),
+        late: end.is_some_and(|end| matches!(end.late, Some(End::Completed(_)))),
+    }
+}
+
+fn receipt(db: Db<'_>, id: u128) -> Outcome<Option<ReceiptRow>> {
+    let sql = "SELECT run, namespace, cause, requested_at, keep_until FROM receipts WHERE id = ?";
+    let found = db.first(sql, params![id.to_be_bytes()], |row| {
+        let run = RunId { namespace: Namespace(row.get(1)?), uuid: wide(row, 0)? };
+        let cause = blob::open::<Cause>(run, row, 2);
+        Ok((run, cause, Time(row.get(3)?), Time(row.get(4)?)))
+    })?;
+    let Some((run, cause, requested_at, keep_until)) = found else { return Ok(None) };
+    let id = bowline_core::ReceiptId(id);
+    Ok(Some(ReceiptRow { id, run, cause: cause?, requested_at, keep_until }))
+}

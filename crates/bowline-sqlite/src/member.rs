@@ -1,0 +1,185 @@
+//! The member enters, reports and leaves. Stores of one process have one member at a time.
+
+use bowline_core::{Cause, Epoch, EventId, RunId, Time, lose};
+use bowline_store::{
+    AttemptHit, AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed, Sighting,
+};
+use rusqlite::params;
+
+use crate::{
+    blob::{int, number},
+    db::Outcome,
+    settle::proves,
+    tx::{Membership, Tx},
+};
+
+pub(crate) fn join(tx: &mut Tx<'_>, join: &Join) -> Outcome<Joined> {
+    let last = tx.db.first("SELECT epoch FROM members", [], |row| number(row, 0))?;
+    let epoch = Epoch(last.unwrap_or(0) + 1);
+    tx.db.run(
+        "INSERT OR REPLACE INTO members (one, epoch, identity) VALUES (1, ?, ?)",
+        params![int(epoch.0), join.identity.as_str()],
+    )?;
+    tx.member = Some(Membership::Joined(epoch));
+    Ok(Joined { epoch })
+}
+
+pub(crate) fn renew(tx: &mut Tx<'_>, renewal: &Renewal) -> Outcome<Renewed> {
+    let Renewal { epoch, now, .. } = *renewal;
+    tx.alive(epoch)?;
+    for (run, activity) in marked(tx, epoch) {
+        fold(tx, run, activity, now)?;
+    }
+    let mut heartbeats = Vec::with_capacity(renewal.heartbeats.len());
+    for beat in &renewal.heartbeats {
+        heartbeats.push(heartbeat(tx, beat, now)?);
+    }
+    for sighting in &renewal.sightings {
+        sight(tx, sighting)?;
+    }
+    let cancels = cancels(tx, epoch)?;
+    if renewal.leave {
+        leave(tx, epoch, now)?;
+    }
+    Ok(Renewed { heartbeats, cancels })
+}
+
+/// Started attempts of the member that a mark covers and whose rows do not say so yet.
+fn marked(tx: &Tx<'_>, epoch: Epoch) -> Vec<(RunId, EventId)> {
+    let index = &tx.mind.index;
+    let own = index.attempts_by(epoch).filter(|(_, _, attempt)| attempt.cancel.is_none());
+    own.filter(|(run, activity, _)| index.mark(*run, *activity).is_some())
+        .map(|(run, activity, _)| (run, activity))
+        .collect()
+}
+
+fn fold(tx: &mut Tx<'_>, run: RunId, activity: EventId, now: Time) -> Outcome<()> {
+    if tx.find(run)?.is_none() {
+        return Ok(());
+    }
+    if let Some(mut own) = tx.activity(run, activity)? {
+        tx.fold(&mut own, now)?;
+    }
+    Ok(())
+}
+
+fn heartbeat(tx: &mut Tx<'_>, beat: &Heartbeat, now: Time) -> Outcome<HeartbeatReply> {
+    let AttemptRef { run, activity, attempt } = beat.attempt;
+    if tx.find(run)?.is_none() {
+        return Ok(HeartbeatReply::Gone);
+    }
+    let Some(mut own) = tx.activity(run, activity)? else { return Ok(HeartbeatReply::Gone) };
+    let alive = tx.mind.index.epoch();
+    let start = own.live.started().filter(|_| own.live.attempt == attempt);
+    if !start.is_some_and(|start| proves(&beat.proof, &start.holder, alive)) {
+        return Ok(HeartbeatReply::Gone);
+    }
+    tx.fold(&mut own, now)?;
+    if let bowline_core::Place::Started(start) = &mut own.live.place {
+        start.heard_at = now;
+    }
+    if let Some(details) = &beat.details {
+        own.live.heartbeat = Some(details.clone());
+    }
+    tx.update(&own)?;
+    Ok(match &own.live.cancel {
+        Some(record) => HeartbeatReply::Cancelled(record.cause.clone()),
+        None => HeartbeatReply::Alive,
+    })
+}
+
+fn sight(tx: &mut Tx<'_>, sighting: &Sighting) -> Outcome<()> {
+    let AttemptRef { run, activity, attempt } = sighting.attempt;
+    if tx.find(run)?.is_none() {
+        return Ok(());
+    }
+    let Some(mut own) = tx.activity(run, activity)? else { return Ok(()) };
+    if own.live.attempt != attempt {
+        return Ok(());
+    }
+    let Some(record) = &mut own.live.cancel else { return Ok(()) };
+    let before = (record.delivered_at, record.observed_at);
+    record.delivered_at = record.delivered_at.or(Some(sighting.delivered_at));
+    record.observed_at = record.observed_at.or(sighting.observed_at);
+    match before == (record.delivered_at, record.observed_at) {
+        true => Ok(()),
+        false => tx.update(&own),
+    }
+}
+
+/// Every cancel that stands against an attempt of the member. The index knows them, but for what
+/// this very group has changed; a row is asked where the index has no answer.
+fn cancels(tx: &mut Tx<'_>, epoch: Epoch) -> Outcome<Vec<AttemptHit>> {
+    let own = tx.mind.index.attempts_by(epoch);
+    let known: Vec<(RunId, EventId, Option<AttemptHit>)> = own
+        .map(|(run, activity, attempt)| {
+            let hit = attempt.cancel.as_ref().map(|(cause, at)| AttemptHit {
+                run,
+                activity,
+                attempt: attempt.number,
+                holder: attempt.holder.clone(),
+                cause: cause.clone(),
+                decided_at: *at,
+                cancel: true,
+            });
+            (run, activity, hit)
+        })
+        .collect();
+    let mut cancels = Vec::new();
+    for (run, activity, hit) in known {
+        match hit {
+            _ if tx.is_pending(run) => cancels.extend(standing(tx, run, activity)?),
+            hit => cancels.extend(hit),
+        }
+    }
+    Ok(cancels)
+}
+
+fn standing(tx: &mut Tx<'_>, run: RunId, activity: EventId) -> Outcome<Option<AttemptHit>> {
+    if tx.find(run)?.is_none() {
+        return Ok(None);
+    }
+    let Some(own) = tx.activity(run, activity)? else { return Ok(None) };
+    let cancel: Option<(Cause, Time)> =
+        own.live.cancel.as_ref().map(|record| (record.cause.clone(), record.decided_at));
+    Ok(cancel.and_then(|(cause, at)| own.hit(&cause, at, true)))
+}
+
+fn leave(tx: &mut Tx<'_>, epoch: Epoch, now: Time) -> Outcome<()> {
+    let own = tx.mind.index.attempts_by(epoch);
+    let attempts: Vec<_> = own.map(|(run, activity, _)| (run, activity)).collect();
+    for (run, activity) in attempts {
+        lose_attempt(tx, run, activity, now)?;
+    }
+    let held: Vec<RunId> = tx.mind.index.held_by(epoch).collect();
+    for run in held {
+        release(tx, run)?;
+    }
+    tx.member = Some(Membership::Left);
+    Ok(())
+}
+
+/// The member that had an attempt is dead, and its process with it.
+pub(crate) fn lose_attempt(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    activity: EventId,
+    now: Time,
+) -> Outcome<()> {
+    if tx.find(run)?.is_none() {
+        return Ok(());
+    }
+    let Some(mut own) = tx.activity(run, activity)? else { return Ok(()) };
+    let Some(start) = own.live.started().cloned() else { return Ok(()) };
+    tx.fold(&mut own, now)?;
+    let step = lose(&own.spec, &mut own.live, true, now);
+    tx.conclude(&own, Some(&start), &step, now)?;
+    Ok(())
+}
+
+pub(crate) fn release(tx: &mut Tx<'_>, run: RunId) -> Outcome<()> {
+    if tx.find(run)?.is_some() {
+        tx.edit(run).head.holder = None;
+    }
+    Ok(())
+}

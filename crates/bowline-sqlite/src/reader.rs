@@ -1,0 +1,63 @@
+//! Threads that read, each with a connection of its own, so that nobody who reads holds up the
+//! writer. A read begins after its call came in: it sees everything that was acknowledged before.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bowline_store::Error;
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use tokio::sync::mpsc;
+
+use crate::{
+    db::{Db, Outcome},
+    fault::Fault,
+    shared::Shared,
+};
+
+/// Something to read, and somebody who waits for it.
+pub(crate) type Question = Box<dyn FnOnce(Result<Db<'_>, Error>) + Send>;
+
+/// Works until the store is closed.
+pub(crate) fn work(
+    connection: &Connection,
+    questions: &Mutex<mpsc::Receiver<Question>>,
+    shared: &Shared,
+) {
+    while let Some(question) = next(questions, shared) {
+        let db = Db::new(connection, &shared.counters);
+        // All statements of one question see the same moment.
+        let begun = connection.execute_batch("BEGIN");
+        let read = AssertUnwindSafe(|| match begun {
+            Ok(()) => question(Ok(db)),
+            Err(error) => question(Err(Fault::from(error).into())),
+        });
+        // A bug in one read is one answer that does not come.
+        let _ = catch_unwind(read);
+        if !connection.is_autocommit() {
+            let _ = connection.execute_batch("COMMIT");
+        }
+    }
+}
+
+/// Whoever has the lock waits for the next question; the others wait for the lock.
+fn next(questions: &Mutex<mpsc::Receiver<Question>>, shared: &Shared) -> Option<Question> {
+    let mut questions = questions.lock();
+    if shared.is_closing() {
+        questions.close();
+        // Whoever asked before the store was closed is answered by the channel's end.
+        while questions.try_recv().is_ok() {}
+        return None;
+    }
+    questions.blocking_recv()
+}
+
+/// A question that sends its answer.
+pub(crate) fn question<T: Send + 'static>(
+    read: impl FnOnce(Db<'_>) -> Outcome<T> + Send + 'static,
+    reply: tokio::sync::oneshot::Sender<Result<T, Error>>,
+) -> Question {
+    Box::new(move |db| {
+        let answer = db.and_then(|db| read(db).map_err(Error::from));
+        let _ = reply.send(answer);
+    })
+}

@@ -1,0 +1,52 @@
+//! What the store's handle and its threads share.
+
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicBool, AtomicI64, Ordering},
+};
+
+use bowline_core::Time;
+use bowline_store::Listeners;
+
+use crate::{ask::Asks, settings::Settings, stats::Counters};
+
+#[derive(Default)]
+pub(crate) struct Shared {
+    pub(crate) path: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) counters: Counters,
+    pub(crate) listeners: Listeners,
+    pub(crate) asks: Asks,
+    /// The latest moment that a call has brought along: a store has no clock.
+    now: AtomicI64,
+    closing: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(path: PathBuf, settings: Settings) -> Self {
+        Self { path, settings, now: AtomicI64::new(i64::MIN), ..Self::default() }
+    }
+
+    /// Threads look at this before they wait for more to do.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// True the first time.
+    pub(crate) fn close(&self) -> bool {
+        !self.closing.swap(true, Ordering::SeqCst)
+    }
+
+    /// The latest moment that anybody has spoken of.
+    pub(crate) fn now(&self) -> Time {
+        Time(self.now.load(Ordering::Relaxed))
+    }
+
+    /// A call says what time it is. Questions that nobody answered by then are over.
+    pub(crate) fn clock(&self, now: Time) {
+        let before = self.now.fetch_max(now.0, Ordering::Relaxed);
+        if now.0 > before {
+            self.asks.expire(now);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The contract: every method is handed to the writer or to a reader, and answered from there.
+
+use bowline_core::{Epoch, Time};
+use bowline_store::{
+    Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
+    Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read,
+    Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept,
+};
+use tokio::sync::{mpsc::error::TrySendError, oneshot};
+
+use crate::{
+    SqliteStore,
+    call::{Many, Step, Weight},
+    claim,
+    commit::commit,
+    db::{Db, Outcome},
+    find,
+    fire::{Fire, fire},
+    leftovers, member, post, read, reader,
+    settle::settle,
+    sweep, weight,
+    writer::Order,
+};
+
+impl SqliteStore {
+    /// One item, one answer.
+    fn one<I: Send + 'static, O: Send + 'static>(
+        &self,
+        item: I,
+        step: Step<I, O>,
+        weigh: fn(&I) -> Weight,
+    ) -> Answer<Result<O>> {
+        let (reply, answer) = oneshot::channel();
+        self.submit(Order::Call(Box::new(Many::one(item, step, weigh, reply))), answer, || {
+            Err(Error::Shut)
+        })
+    }
+
+    /// Many items, as many answers.
+    fn many<I: Send + 'static, O: Send + 'static>(
+        &self,
+        items: Vec<I>,
+        step: Step<I, O>,
+        weigh: fn(&I) -> Weight,
+    ) -> Answer<Vec<Result<O>>> {
+        let count = items.len();
+        let (reply, answer) = oneshot::channel();
+        let order = Order::Call(Box::new(Many::all(items, step, weigh, reply)));
+        self.submit(order, answer, move || (0..count).map(|_| Err(Error::Shut)).collect())
+    }
+
+    /// Hands an order over at once, so that it is carried out whether or not anybody waits for it.
+    /// Only where the queue is full does the caller have to wait to be let in.
+    fn submit<T: Send + 'static>(
+        &self,
+        order: Order,
+        answer: oneshot::Receiver<T>,
+        shut: impl FnOnce() -> T + Send + 'static,
+    ) -> Answer<T> {
+        match self.orders.try_send(order) {
+            Ok(()) => Box::pin(async move { answer.await.unwrap_or_else(|_| shut()) }),
+            Err(TrySendError::Closed(_)) => Box::pin(async move { shut() }),
+            Err(TrySendError::Full(order)) => {
+                let orders = self.orders.clone();
+                Box::pin(async move {
+                    match orders.send(order).await {
+                        Ok(()) => answer.await.unwrap_or_else(|_| shut()),
+                        Err(_) => shut(),
+                    }
+                })
+            }
+        }
+    }
+
+    /// Asks a reader.
+    fn reading<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(Db<'_>) -> Outcome<T> + Send + 'static,
+    ) -> Answer<Result<T>> {
+        let (reply, answer) = oneshot::channel();
+        let question = reader::question(read, reply);
+        match self.questions.try_send(question) {
+            Ok(()) => Box::pin(async move { answer.await.unwrap_or(Err(Error::Shut)) }),
+            Err(TrySendError::Closed(_)) => Box::pin(async { Err(Error::Shut) }),
+            Err(TrySendError::Full(question)) => {
+                let questions = self.questions.clone();
+                Box::pin(async move {
+                    questions.send(question).await.map_err(|_| Error::Shut)?;
+                    answer.await.unwrap_or(Err(Error::Shut))
+                })
+            }
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn join(&self, join: Join) -> Answer<Result<Joined>> {
+        self.shared.clock(join.now);
+        self.one(join, member::join, |_| weight::ROW)
+    }
+
+    fn renew(&self, renewal: Renewal) -> Answer<Result<Renewed>> {
+        self.shared.clock(renewal.now);
+        self.one(renewal, member::renew, weight::renewal)
+    }
+
+    fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>> {
+        for posting in &posts {
+            self.shared.clock(match posting {
+                Posting::Message { now, .. } | Posting::Delete { now, .. } => *now,
+                Posting::Start(start) => start.now,
+            });
+        }
+        self.many(posts, post::post, weight::posting)
+    }
+
+    fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
+        self.shared.clock(claim.now);
+        self.one(claim, claim::claim_runs, |claim| weight::rows(claim.count))
+    }
+
+    fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {
+        self.shared.clock(claim.now);
+        self.one(claim, claim::claim_activities, |claim| weight::rows(claim.count))
+    }
+
+    fn commit(&self, commits: Vec<Commit>) -> Answer<Vec<Result<Committed>>> {
+        commits.iter().for_each(|commit| self.shared.clock(commit.now));
+        self.many(commits, commit, weight::commit)
+    }
+
+    fn settle(&self, settles: Vec<Settle>) -> Answer<Vec<Result<Settled>>> {
+        settles.iter().for_each(|settle| self.shared.clock(settle.now));
+        self.many(settles, settle, weight::settle)
+    }
+
+    fn fire(&self, now: Time, limit: usize) -> Answer<Result<Fired>> {
+        self.shared.clock(now);
+        let (reply, answer) = oneshot::channel();
+        let call = Many::one(Fire { now, limit }, fire, |fire| weight::rows(fire.limit), reply);
+        // When the next alarm rings is known once the index has heard of these.
+        let call = call.and_after(|mind, fired| fired.next = mind.index.next_due());
+        self.submit(Order::Call(Box::new(call)), answer, || Err(Error::Shut))
+    }
+
+    fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {
+        self.shared.clock(sweep.now);
+        self.one(sweep, sweep::sweep, |sweep| weight::rows(sweep.limit))
+    }
+
+    fn ask(&self, ask: Ask) -> Answer<Result<Reply>> {
+        let asked = self.shared.asks.ask(ask);
+        self.shared.asks.expire(self.shared.now());
+        self.shared.listeners.tell(&[Hint::Asked]);
+        Box::pin(async move { asked?.await.unwrap_or(Err(Error::Shut)) })
+    }
+
+    fn answer(&self, epoch: Epoch, replies: Vec<Reply>) -> Answer<Result<Vec<Pending>>> {
+        let answered = self.shared.asks.answer(epoch, replies);
+        if let Ok((answered, _)) = &answered {
+            let hints: Vec<_> = answered.iter().copied().map(Hint::Answered).collect();
+            self.shared.listeners.tell(&hints);
+        }
+        Box::pin(async move { answered.map(|(_, pending)| pending) })
+    }
+
+    fn read(&self, read: Read) -> Answer<Result<Option<RunRead>>> {
+        self.reading(move |db| read::read(db, &read))
+    }
+
+    fn find(&self, filter: Filter) -> Answer<Result<Page>> {
+        self.reading(move |db| find::find(db, &filter))
+    }
+
+    fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
+        self.reading(move |db| leftovers::leftovers(db, &subtree))
+    }
+
+    fn watch(&self) -> Hints {
+        self.shared.listeners.listen()
+    }
+}

@@ -1,0 +1,64 @@
+//! Work that decisions left for later, a few rows at a time; it may be broken off anywhere.
+
+mod forget;
+mod mark;
+mod owed;
+
+use bowline_core::RunId;
+use bowline_store::{Sweep, Swept};
+
+use crate::{db::Outcome, member, tx::Tx};
+
+pub(crate) use forget::Cursor;
+pub(crate) use owed::spans;
+
+pub(crate) fn sweep(tx: &mut Tx<'_>, sweep: &Sweep) -> Outcome<Swept> {
+    tx.alive(sweep.epoch)?;
+    let mut room = Room(sweep.limit);
+    let more = [
+        owed::materialise(tx, &mut room, sweep.now)?,
+        mark::fold_all(tx, &mut room)?,
+        lose(tx, sweep, &mut room)?,
+        release(tx, sweep, &mut room)?,
+        forget::receipts(tx, sweep.now, &mut room)?,
+        forget::runs(tx, sweep, &mut room)?,
+        forget::graves(tx, &mut room)?,
+    ];
+    Ok(Swept { rows: sweep.limit - room.0, more: more.contains(&true) })
+}
+
+/// How many rows may still be touched.
+struct Room(usize);
+
+impl Room {
+    /// So many that a query finds out whether there are more than fit.
+    fn look(&self) -> i64 {
+        i64::try_from(self.0.saturating_add(1)).unwrap_or(i64::MAX)
+    }
+
+    /// Takes what was found from the room there is; true if there was more.
+    fn spend(&mut self, found: usize) -> bool {
+        let more = found > self.0;
+        self.0 -= found.min(self.0);
+        more
+    }
+}
+
+/// Attempts of dead members are lost. A store of one process sees that they ended: with it.
+fn lose(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+    let outside = tx.mind.index.attempts_outside(sweep.epoch);
+    let lost: Vec<_> = outside.take(room.0.saturating_add(1)).collect();
+    for (run, activity) in lost.iter().take(room.0) {
+        member::lose_attempt(tx, *run, *activity, sweep.now)?;
+    }
+    Ok(room.spend(lost.len()))
+}
+
+fn release(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+    let outside = tx.mind.index.held_outside(sweep.epoch);
+    let held: Vec<RunId> = outside.take(room.0.saturating_add(1)).collect();
+    for run in held.iter().take(room.0) {
+        member::release(tx, *run)?;
+    }
+    Ok(room.spend(held.len()))
+}

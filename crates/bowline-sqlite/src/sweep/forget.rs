@@ -1,0 +1,165 @@
+//! What has expired goes: receipts, and closed runs of whose subtree nothing is left.
+//!
+//! A run goes in one step, out of everybody's sight; the rest of its rows lie in a grave until
+//! there is room to delete them.
+
+use std::collections::BTreeSet;
+
+use bowline_core::{RunId, Time};
+use bowline_store::Sweep;
+use rusqlite::params;
+
+use super::Room;
+use crate::{
+    db::Outcome,
+    leftovers,
+    run::{self, SERIAL_BITS},
+    tx::Tx,
+};
+
+/// How many runs are looked at in one sweep; most of them can go.
+const LOOKS_MAX: i64 = 256;
+
+/// Where the next sweep goes on looking for runs that may go, so that those that may not yet do
+/// not hide the others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    deleted: i64,
+    closed: (i64, i64),
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Self { deleted: i64::MIN, closed: (i64::MIN, i64::MIN) }
+    }
+}
+
+pub(super) fn receipts(tx: &mut Tx<'_>, now: Time, room: &mut Room) -> Outcome<bool> {
+    let sql = "SELECT id FROM receipts WHERE keep_until <= ? ORDER BY keep_until LIMIT ?";
+    let expired: Vec<[u8; 16]> =
+        tx.db.all(sql, params![now.0, room.look()], |row| Ok(row.get(0)?))?;
+    for id in expired.iter().take(room.0) {
+        tx.db.run("DELETE FROM receipts WHERE id = ?", [id])?;
+    }
+    Ok(room.spend(expired.len()))
+}
+
+/// True if there are more runs to look at.
+pub(super) fn runs(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+    if room.0 == 0 {
+        return Ok(true);
+    }
+    tx.flush()?;
+    let looks = LOOKS_MAX.min(i64::try_from(room.0).unwrap_or(i64::MAX));
+    let deleted = deleted(tx, looks)?;
+    let expired = expired(tx, sweep, looks)?;
+    let full = |found: &[i64]| found.len() as i64 == looks;
+    let more = full(&deleted) || full(&expired);
+    for key in deleted.into_iter().chain(expired) {
+        let Some(label) = run::label_at(tx.db, key)? else { continue };
+        if kept(tx, label.run)? || !leftovers::settled(tx.db, label.run)? {
+            continue;
+        }
+        if room.spend(1) {
+            return Ok(true);
+        }
+        bury(tx, label.run)?;
+    }
+    Ok(more)
+}
+
+fn deleted(tx: &mut Tx<'_>, looks: i64) -> Outcome<Vec<i64>> {
+    let sql = "SELECT key FROM labels WHERE deleted = 1 AND closed_at IS NOT NULL AND key > ? \
+               ORDER BY key LIMIT ?";
+    let cursor = &mut tx.mind.cursor;
+    let found = tx.db.all(sql, params![cursor.deleted, looks], |row| Ok(row.get(0)?))?;
+    let last: Option<i64> = found.last().copied().filter(|_| found.len() as i64 == looks);
+    cursor.deleted = last.unwrap_or(i64::MIN);
+    Ok(found)
+}
+
+fn expired(tx: &mut Tx<'_>, sweep: &Sweep, looks: i64) -> Outcome<Vec<i64>> {
+    let Some(retention) = sweep.retention else { return Ok(Vec::new()) };
+    let retention = i64::try_from(retention.as_micros()).unwrap_or(i64::MAX);
+    let until = sweep.now.0.saturating_sub(retention);
+    let sql = "SELECT closed_at, key FROM labels \
+               WHERE closed_at IS NOT NULL AND closed_at <= ? AND (closed_at, key) > (?, ?) \
+               ORDER BY closed_at, key LIMIT ?";
+    let cursor = &mut tx.mind.cursor;
+    let values = params![until, cursor.closed.0, cursor.closed.1, looks];
+    let found: Vec<(i64, i64)> = tx.db.all(sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let last = found.last().copied().filter(|_| found.len() as i64 == looks);
+    cursor.closed = last.unwrap_or((i64::MIN, i64::MIN));
+    Ok(found.into_iter().map(|(_, key)| key).collect())
+}
+
+/// Whether a receipt tells about a run: one of its own, of a run before it in its chain, or of a
+/// run above.
+fn kept(tx: &mut Tx<'_>, run: RunId) -> Outcome<bool> {
+    let (mut next, mut seen) = (vec![run], BTreeSet::new());
+    while let Some(run) = next.pop().filter(|_| seen.len() < leftovers::WALK_MAX) {
+        if !seen.insert(run) {
+            continue;
+        }
+        let sql = "SELECT 1 FROM receipts WHERE run = ? AND namespace = ?";
+        let values = params![run.uuid.to_be_bytes(), run.namespace.0];
+        if tx.db.first(sql, values, |_| Ok(()))?.is_some() {
+            return Ok(true);
+        }
+        if let Some(label) = tx.label(run)? {
+            next.extend(label.origin.parent.map(|above| above.run));
+            next.extend(label.origin.previous_run);
+        }
+    }
+    Ok(false)
+}
+
+fn bury(tx: &mut Tx<'_>, id: RunId) -> Outcome<()> {
+    let Some(run) = tx.find(id)? else { return Ok(()) };
+    let key = run.key();
+    for alarm in tx.alarms(id) {
+        tx.disarm(id, alarm)?;
+    }
+    tx.db.run("DELETE FROM labels WHERE key = ?", [key])?;
+    tx.db.run("DELETE FROM runs WHERE key = ?", [key])?;
+    tx.db.run("INSERT OR IGNORE INTO graves (run) VALUES (?)", [key])?;
+    // A key is never used again, even if it was the largest.
+    tx.db.run(
+        "INSERT INTO serials (namespace, used) VALUES (?, ?) \
+         ON CONFLICT (namespace) DO UPDATE SET used = max(used, excluded.used)",
+        params![key >> SERIAL_BITS, key],
+    )?;
+    tx.gone(id);
+    Ok(())
+}
+
+/// Deletes what is left of runs that are gone.
+pub(super) fn graves(tx: &mut Tx<'_>, room: &mut Room) -> Outcome<bool> {
+    const ROWS: &[&str] = &[
+        "DELETE FROM history WHERE rowid IN (SELECT rowid FROM history WHERE run = ?1 LIMIT ?2)",
+        "DELETE FROM inbox WHERE run = ?1 \
+         AND number IN (SELECT number FROM inbox WHERE run = ?1 LIMIT ?2)",
+        "DELETE FROM activities WHERE run = ?1 \
+         AND number IN (SELECT number FROM activities WHERE run = ?1 LIMIT ?2)",
+        "DELETE FROM marks WHERE run = ?1 \
+         AND number IN (SELECT number FROM marks WHERE run = ?1 LIMIT ?2)",
+        "DELETE FROM owed WHERE run = ?1 \
+         AND first IN (SELECT first FROM owed WHERE run = ?1 LIMIT ?2)",
+        "DELETE FROM snapshots WHERE run = ?1 AND ?2 > 0",
+    ];
+    let sql = "SELECT run FROM graves ORDER BY run LIMIT ?";
+    let graves: Vec<i64> = tx.db.all(sql, [room.look()], |row| Ok(row.get(0)?))?;
+    for key in graves {
+        for sql in ROWS {
+            let fits = i64::try_from(room.0).unwrap_or(i64::MAX);
+            let gone = tx.db.run(sql, params![key, fits])?;
+            room.spend(gone);
+        }
+        if room.0 == 0 {
+            return Ok(true);
+        }
+        tx.db.run("DELETE FROM graves WHERE run = ?", [key])?;
+        room.spend(1);
+    }
+    Ok(false)
+}

@@ -1,0 +1,64 @@
+//! Marks are folded: the rows that they cover and that nobody had started go, and are counted.
+
+use bowline_core::{Alarm, AlarmKind, EventId, Range, RunId};
+use bowline_store::ready::{Change, Mark};
+use rusqlite::params;
+
+use super::Room;
+use crate::{
+    blob::{int, number},
+    db::Outcome,
+    stats::count,
+    tx::Tx,
+};
+
+/// True if rows are left.
+pub(super) fn fold_all(tx: &mut Tx<'_>, room: &mut Room) -> Outcome<bool> {
+    let marks = tx.mind.index.marks().take(room.0.saturating_add(1));
+    let marks: Vec<(RunId, Mark)> = marks.map(|(run, mark)| (run, mark.clone())).collect();
+    for (id, mark) in marks {
+        // Rows that do not exist yet must find their mark.
+        if tx.find(id)?.is_none() || tx.owes(id) {
+            continue;
+        }
+        for range in mark.ranges.ranges() {
+            if !fold(tx, id, range, room)? {
+                return Ok(true);
+            }
+        }
+        if room.spend(1) {
+            return Ok(true);
+        }
+        let values = params![tx.run(id).key(), int(mark.number)];
+        tx.db.run("DELETE FROM marks WHERE run = ? AND number = ?", values)?;
+        tx.change(Change::Folded(id, mark.number));
+    }
+    Ok(false)
+}
+
+/// Deletes the waiting rows of a range, as far as there is room; true if none is left.
+fn fold(tx: &mut Tx<'_>, id: RunId, range: &Range, room: &mut Room) -> Outcome<bool> {
+    let key = tx.run(id).key();
+    let sql = "SELECT number FROM activities \
+               WHERE run = ? AND number BETWEEN ? AND ? AND place = 0 ORDER BY number LIMIT ?";
+    let values = params![key, int(range.first.0), int(range.last.0), room.look()];
+    let mut covered = tx.db.all(sql, values, |row| Ok(EventId(number(row, 0)?)))?;
+    let fits = covered.len() <= room.0;
+    covered.truncate(room.0);
+    let (Some(first), Some(last)) = (covered.first(), covered.last()) else { return Ok(fits) };
+    let gone = tx.db.run(
+        "DELETE FROM activities WHERE run = ? AND number BETWEEN ? AND ? AND place = 0",
+        params![key, int(first.0), int(last.0)],
+    )?;
+    assert_eq!(gone, covered.len(), "the rows between the first and the last were just read");
+    count(&tx.db.counters.activity_rows, gone);
+    tx.edit(id).never_started += gone as u64;
+    for activity in covered {
+        tx.change(Change::Over { run: id, activity });
+        if let Some(due) = tx.deadline(id, activity) {
+            tx.disarm(id, Alarm { due, what: AlarmKind::Activity(activity) })?;
+        }
+        room.spend(1);
+    }
+    Ok(fits)
+}

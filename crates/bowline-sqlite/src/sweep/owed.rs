@@ -1,0 +1,70 @@
+//! Rows that a wide commit owes are made, from its events.
+
+use bowline_core::{EventId, RunId, Time};
+use bowline_store::ready::Change;
+use rusqlite::params;
+
+use super::Room;
+use crate::{
+    activity::Activity,
+    blob::{int, number},
+    db::{Db, Outcome},
+    owed::{Planned, Span},
+    tx::Tx,
+};
+
+/// True if rows are still owed.
+pub(super) fn materialise(tx: &mut Tx<'_>, room: &mut Room, now: Time) -> Outcome<bool> {
+    let owing: Vec<RunId> = tx.mind.index.owing().collect();
+    for id in owing {
+        if tx.find(id)?.is_some() && !pay(tx, id, room, now)? {
+            return Ok(true);
+        }
+        tx.mind.owed.forget(id);
+        tx.change(Change::Paid(id));
+    }
+    Ok(false)
+}
+
+/// True if the run owes nothing any more.
+fn pay(tx: &mut Tx<'_>, id: RunId, room: &mut Room, now: Time) -> Outcome<bool> {
+    let key = tx.run(id).key();
+    for span in spans(tx.db, key)? {
+        let planned = tx.mind.owed.of(tx.db, id, key, span)?;
+        let end = planned.partition_point(|planned| planned.number <= span.last);
+        let chunk: Vec<Planned> = planned.drain(..end.min(room.0)).collect();
+        let next = planned.front().map(|planned| planned.number).filter(|next| *next <= span.last);
+        for Planned { number, spec, live } in chunk {
+            room.spend(1);
+            match tx.mark(id, number) {
+                // What was cancelled before it had a row never gets one.
+                Some(_) => tx.edit(id).never_started += 1,
+                None => tx.add(&Activity { key, run: id, number, spec, live }, now)?,
+            }
+        }
+        match next {
+            Some(next) => {
+                let values = params![int(next.0), key, int(span.first.0)];
+                tx.db.run("UPDATE owed SET first = ? WHERE run = ? AND first = ?", values)?;
+                return Ok(false);
+            }
+            None => {
+                let values = params![key, int(span.first.0)];
+                tx.db.run("DELETE FROM owed WHERE run = ? AND first = ?", values)?;
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Events of a run for which rows are owed.
+pub(crate) fn spans(db: Db<'_>, key: i64) -> Outcome<Vec<Span>> {
+    let sql = "SELECT first, last, at FROM owed WHERE run = ? ORDER BY first";
+    db.all(sql, [key], |row| {
+        Ok(Span {
+            first: EventId(number(row, 0)?),
+            last: EventId(number(row, 1)?),
+            at: Time(row.get(2)?),
+        })
+    })
+}

@@ -1,0 +1,317 @@
+//! A transaction of a group of calls: the runs that they touch, each read and written once.
+//!
+//! In:    calls, one after the other; each sees what the ones before it did.
+//! Out:   rows, and the changes that the index takes over when the rows are committed.
+//! Never: tells the index or anybody else of something that may still be rolled back.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, atomic::Ordering},
+};
+
+use bowline_core::{
+    ActivityLive, Alarm, Batch, Birth, Epoch, EventId, Message, Namespace, Number, RunId, Time,
+    codec,
+};
+use bowline_store::{
+    Error, Head, Hint, RunCancel,
+    ready::{Change, Index, Mark, Standing},
+};
+use rusqlite::params;
+
+use crate::{
+    activity::Activity,
+    blob::int,
+    cache::Labels,
+    db::{Db, Outcome},
+    owed::Owed,
+    pending::Pending,
+    run::{self, Run},
+    sweep::Cursor,
+};
+
+/// What the writer remembers between transactions.
+#[derive(Default)]
+pub(crate) struct Mind {
+    pub(crate) index: Index,
+    pub(crate) labels: Labels,
+    /// The largest key of each namespace.
+    pub(crate) keys: HashMap<Namespace, i64>,
+    pub(crate) owed: Owed,
+    /// Where sweeping goes on looking for runs that may go.
+    pub(crate) cursor: Cursor,
+}
+
+impl Mind {
+    /// Forgets what a transaction that was rolled back may have left here.
+    pub(crate) fn roll_back(&mut self) {
+        self.labels.clear();
+        self.keys.clear();
+        self.owed.clear();
+    }
+}
+
+pub(crate) struct Tx<'a> {
+    pub(crate) db: Db<'a>,
+    pub(crate) mind: &'a mut Mind,
+    runs: HashMap<RunId, Loaded>,
+    /// Runs in the order in which they were first written to.
+    written: Vec<RunId>,
+    edits: u64,
+    pending: Pending,
+    pub(crate) hints: BTreeSet<Hint>,
+    pub(crate) member: Option<Membership>,
+    /// How many runs and activities the calls so far have claimed; the index does not know yet.
+    pub(crate) claimed: usize,
+}
+
+/// What becomes of the member once the transaction is committed.
+#[derive(Clone, Copy)]
+pub(crate) enum Membership {
+    Joined(Epoch),
+    Left,
+}
+
+struct Loaded {
+    run: Run,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Clean,
+    Dirty,
+    New,
+}
+
+/// What a transaction did, for whoever may know of it once it is committed.
+pub(crate) struct Done {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) hints: BTreeSet<Hint>,
+    pub(crate) member: Option<Membership>,
+}
+
+impl<'a> Tx<'a> {
+    pub(crate) fn new(db: Db<'a>, mind: &'a mut Mind) -> Self {
+        Self {
+            db,
+            mind,
+            runs: HashMap::new(),
+            written: Vec::new(),
+            edits: 0,
+            pending: Pending::default(),
+            hints: BTreeSet::new(),
+            member: None,
+            claimed: 0,
+        }
+    }
+
+    /// Refuses whoever is not the member: stores of one process have one at a time.
+    pub(crate) fn alive(&self, epoch: Epoch) -> Outcome<()> {
+        match self.mind.index.epoch() == Some(epoch) {
+            true => Ok(()),
+            false => Err(Error::Fenced.into()),
+        }
+    }
+
+    /// Rises with everything that is written: an answer that refuses must leave it alone.
+    pub(crate) fn touched(&self) -> u64 {
+        self.edits + self.db.counters.rows_written.load(Ordering::Relaxed)
+    }
+
+    /// Writes the rows of all runs that were edited.
+    pub(crate) fn flush(&mut self) -> Outcome<()> {
+        for id in std::mem::take(&mut self.written) {
+            let Some(loaded) = self.runs.get_mut(&id) else { continue };
+            run::save(self.db, &loaded.run, loaded.state == State::New)?;
+            loaded.state = State::Clean;
+            self.pending.push(Change::Run(Standing::of(&loaded.run.head)));
+        }
+        Ok(())
+    }
+
+    /// What is left to do once the transaction is committed. The rows are written.
+    pub(crate) fn finish(mut self) -> Outcome<Done> {
+        self.flush()?;
+        let Self { pending, hints, member, .. } = self;
+        Ok(Done { changes: pending.into_changes(), hints, member })
+    }
+
+    // Runs.
+
+    /// A run as it stands now; none if there is no such run.
+    pub(crate) fn find(&mut self, id: RunId) -> Outcome<Option<&Run>> {
+        if !self.runs.contains_key(&id) {
+            let Some(label) = self.label(id)? else { return Ok(None) };
+            let run = run::run(self.db, label)?;
+            self.runs.insert(id, Loaded { run, state: State::Clean });
+        }
+        Ok(self.runs.get(&id).map(|loaded| &loaded.run))
+    }
+
+    /// A run that was found before.
+    pub(crate) fn run(&self, id: RunId) -> &Run {
+        &self.runs.get(&id).expect("the run was found before").run
+    }
+
+    /// A run that was found before, to be changed.
+    pub(crate) fn edit(&mut self, id: RunId) -> &mut Run {
+        let loaded = self.runs.get_mut(&id).expect("the run was found before");
+        self.edits += 1;
+        if loaded.state == State::Clean {
+            loaded.state = State::Dirty;
+            self.written.push(id);
+        }
+        &mut loaded.run
+    }
+
+    /// A run whose rows are deleted.
+    pub(crate) fn gone(&mut self, id: RunId) {
+        self.runs.remove(&id);
+        self.written.retain(|written| *written != id);
+        self.mind.labels.forget(id);
+        self.change(Change::RunGone(id));
+        self.hints.insert(Hint::Changed(id));
+    }
+
+    /// The newest run of a workflow id.
+    pub(crate) fn current(
+        &mut self,
+        namespace: Namespace,
+        workflow_id: &str,
+    ) -> Outcome<Option<&Run>> {
+        let Some(key) = run::current(self.db, namespace, workflow_id)? else { return Ok(None) };
+        let label = run::label_at(self.db, key)?;
+        let Some(id) = label.as_ref().map(|label| label.run) else { return Ok(None) };
+        self.mind.labels.keep(Arc::new(label.expect("it was there a line ago")));
+        self.find(id)
+    }
+
+    /// The key of a run.
+    pub(crate) fn label(&mut self, id: RunId) -> Outcome<Option<Arc<run::Label>>> {
+        if let Some(label) = self.mind.labels.find(id) {
+            return Ok(Some(label));
+        }
+        let Some(label) = run::label(self.db, id)?.map(Arc::new) else { return Ok(None) };
+        self.mind.labels.keep(label.clone());
+        Ok(Some(label))
+    }
+
+    /// Begins a run.
+    pub(crate) fn begin(&mut self, birth: &Birth, now: Time) -> Outcome<()> {
+        let (head, started) = Head::born(birth)?;
+        let id = birth.run;
+        if self.find(id)?.is_some() {
+            return Err(Error::Invalid(format!("the run id {id} was used before")).into());
+        }
+        let last = match self.mind.keys.get(&id.namespace) {
+            Some(last) => *last,
+            None => run::last_key(self.db, id.namespace)?,
+        };
+        let key = last + 1;
+        self.mind.keys.insert(id.namespace, key);
+        let run = run::insert(self.db, key, head, started)?;
+        self.mind.labels.keep(run.label.clone());
+        self.runs.insert(id, Loaded { run, state: State::New });
+        self.written.push(id);
+        let batch = Batch::of(&birth.events).expect("it begins with an event");
+        self.append(key, &batch)?;
+        for (number, spec) in &birth.activities {
+            let live = ActivityLive::queued(now, now);
+            let spec = (**spec).clone();
+            self.add(&Activity { key, run: id, number: *number, spec, live }, now)?;
+        }
+        for alarm in &birth.alarms {
+            self.arm(id, *alarm)?;
+        }
+        if birth.wake {
+            self.deliver(id, &Message::Wake, now)?;
+        }
+        self.hints.insert(Hint::Changed(id));
+        Ok(())
+    }
+
+    /// Appends a row of history.
+    pub(crate) fn append(&mut self, key: i64, batch: &Batch) -> Outcome<()> {
+        self.db.run(
+            "INSERT INTO history (run, first, last, bytes) VALUES (?, ?, ?, ?)",
+            params![key, int(batch.first.0), int(batch.last.0), batch.bytes.as_slice()],
+        )?;
+        Ok(())
+    }
+
+    /// Puts a message into the inbox of a run that was found before.
+    pub(crate) fn deliver(&mut self, to: RunId, message: &Message, at: Time) -> Outcome<Number> {
+        let run = self.edit(to);
+        run.head.inbox.0 += 1;
+        let (key, number) = (run.key(), run.head.inbox);
+        if let Message::Cancel(cancel) = message {
+            run.head.cancel.get_or_insert_with(|| RunCancel {
+                cause: cancel.cause.clone(),
+                requested_at: at,
+                decided_at: None,
+            });
+        }
+        let request = message.request_id().map(|id| id.as_str());
+        self.db.run(
+            "INSERT INTO inbox (run, number, at, request, bytes) VALUES (?, ?, ?, ?, ?)",
+            params![key, int(number.0), at.0, request, codec::encode(message)],
+        )?;
+        Ok(number)
+    }
+
+    // What the index will know.
+
+    pub(crate) fn change(&mut self, change: Change) {
+        self.pending.push(change);
+    }
+
+    pub(crate) fn attempts(&self, run: RunId) -> BTreeSet<EventId> {
+        self.pending.attempts(&self.mind.index, run)
+    }
+
+    pub(crate) fn mark(&self, run: RunId, activity: EventId) -> Option<Mark> {
+        self.pending.mark(&self.mind.index, run, activity)
+    }
+
+    /// Whether this group has changed something of a run that the index does not know yet.
+    pub(crate) fn is_pending(&self, run: RunId) -> bool {
+        self.pending.touches(run)
+    }
+
+    pub(crate) fn owes(&self, run: RunId) -> bool {
+        self.pending.owes(&self.mind.index, run)
+    }
+
+    pub(crate) fn deadline(&self, run: RunId, activity: EventId) -> Option<Time> {
+        self.pending.deadline(&self.mind.index, run, activity)
+    }
+
+    // Alarms.
+
+    pub(crate) fn alarms(&self, run: RunId) -> BTreeSet<Alarm> {
+        self.pending.alarms(&self.mind.index, run)
+    }
+
+    /// Sets an alarm of a run that was found before.
+    pub(crate) fn arm(&mut self, id: RunId, alarm: Alarm) -> Outcome<()> {
+        let key = self.run(id).key();
+        self.db.run(
+            "INSERT OR IGNORE INTO alarms (due, run, what) VALUES (?, ?, ?)",
+            params![alarm.due.0, key, codec::encode(&alarm.what)],
+        )?;
+        self.change(Change::Armed(id, alarm));
+        Ok(())
+    }
+
+    /// Unsets an alarm of a run that was found before; answers how many there were.
+    pub(crate) fn disarm(&mut self, id: RunId, alarm: Alarm) -> Outcome<usize> {
+        let key = self.run(id).key();
+        let gone = self.db.run(
+            "DELETE FROM alarms WHERE due = ? AND run = ? AND what = ?",
+            params![alarm.due.0, key, codec::encode(&alarm.what)],
+        )?;
+        self.change(Change::Disarmed(id, alarm));
+        Ok(gone)
+    }
+}

@@ -1,0 +1,189 @@
+//! The one thread that writes: calls come in over a bounded channel, and whatever has queued while
+//! the last transaction was made durable goes into the next one.
+//!
+//! In:    calls.
+//! Out:   rows; then the index, then hints, then answers, in that order.
+//! Never: answers before the transaction is durable, or waits for company.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use bowline_store::Error;
+use rusqlite::Connection;
+use tokio::sync::mpsc;
+
+use crate::{
+    call::{Call, Weight},
+    db::{Db, Outcome},
+    fault::Fault,
+    limits, settings,
+    shared::Shared,
+    stats::count,
+    tx::{Done, Membership, Mind, Tx},
+};
+
+/// What is sent to the writer.
+pub(crate) enum Order {
+    Call(Box<dyn Call>),
+    /// The file may grow to so many bytes.
+    Limit(Option<u64>, tokio::sync::oneshot::Sender<bowline_store::Result<()>>),
+    /// Look whether the store is being closed.
+    Wake,
+}
+
+pub(crate) struct Writer {
+    pub(crate) connection: Connection,
+    pub(crate) mind: Mind,
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Writer {
+    /// Works until the store is closed. What was sent before that is done.
+    pub(crate) fn work(mut self, mut orders: mpsc::Receiver<Order>) {
+        let mut left = None;
+        while let Some(order) = left.take().or_else(|| self.next(&mut orders)) {
+            match order {
+                Order::Call(call) => left = self.group(call, &mut orders),
+                Order::Limit(size_max, reply) => {
+                    let _ = reply.send(settings::limit(&self.connection, size_max));
+                }
+                Order::Wake => {}
+            }
+        }
+        self.shared.asks.shut();
+    }
+
+    /// A closing store takes what is there, and waits for nobody: a caller who was let in but is
+    /// asleep must not keep it open.
+    fn next(&self, orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
+        match self.shared.is_closing() {
+            true => {
+                orders.close();
+                orders.try_recv().ok()
+            }
+            false => orders.blocking_recv(),
+        }
+    }
+
+    /// Gathers what is there already, up to a bound, and runs it. Answers with an order that does
+    /// not belong to the group.
+    fn group(&mut self, first: Box<dyn Call>, orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
+        let mut weight = first.weight();
+        let mut calls = vec![first];
+        let mut left = None;
+        while let Ok(order) = orders.try_recv() {
+            let Order::Call(call) = order else {
+                left = Some(order);
+                break;
+            };
+            let more = call.weight();
+            weight = Weight { rows: weight.rows + more.rows, bytes: weight.bytes + more.bytes };
+            if weight.rows > limits::GROUP_ROWS || weight.bytes > limits::GROUP_BYTES {
+                left = Some(Order::Call(call));
+                break;
+            }
+            calls.push(call);
+        }
+        count(&self.shared.counters.calls, calls.len());
+        self.run(&mut calls);
+        for mut call in calls {
+            call.after(&self.mind);
+            call.answer();
+        }
+        left
+    }
+
+    fn run(&mut self, calls: &mut [Box<dyn Call>]) {
+        let items: usize = calls.iter().map(|call| call.items()).sum();
+        let together = self.transaction(|tx| {
+            for call in calls.iter_mut() {
+                for item in 0..call.items() {
+                    call.run(item, tx)?;
+                }
+            }
+            Ok(())
+        });
+        let Err(fault) = together else { return };
+        // Alone it would go wrong in the same way, or wait just as long.
+        if items == 1 || fault.is_busy() {
+            let error = Error::from(fault);
+            for call in calls.iter_mut() {
+                (0..call.items()).for_each(|item| call.fail(item, error.clone()));
+            }
+            return;
+        }
+        for call in calls.iter_mut() {
+            for item in 0..call.items() {
+                if let Err(fault) = self.transaction(|tx| call.run(item, tx)) {
+                    call.fail(item, fault.into());
+                }
+            }
+        }
+    }
+
+    /// Does some work in one transaction; afterwards the index and the listeners know of it, or
+    /// nothing has happened.
+    fn transaction(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Outcome<()>) -> Outcome<()> {
+        let Self { connection, mind, shared } = self;
+        let db = Db::new(connection, &shared.counters);
+        begin(connection)?;
+        let worked = catch_unwind(AssertUnwindSafe(|| {
+            let mut tx = Tx::new(db, mind);
+            work(&mut tx)?;
+            tx.finish()
+        }));
+        let done = worked.unwrap_or_else(|_| {
+            Err(Fault::Said(Error::Backend("a bug in the store: it panicked, see above".into())))
+        });
+        let done = done.and_then(|done| {
+            connection.execute_batch("COMMIT").map_err(Fault::of_commit).map(|()| done)
+        });
+        match done {
+            Ok(done) => {
+                count(&shared.counters.transactions, 1);
+                publish(mind, shared, done);
+                Ok(())
+            }
+            Err(fault) => {
+                count(&shared.counters.rollbacks, 1);
+                // After some errors SQLite has rolled back by itself.
+                if !connection.is_autocommit() {
+                    connection.execute_batch("ROLLBACK")?;
+                }
+                mind.roll_back();
+                Err(fault)
+            }
+        }
+    }
+}
+
+/// Another connection may have the file for a while: a backup, a shell.
+fn begin(connection: &Connection) -> Outcome<()> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map_err(Fault::from) {
+            Err(fault) if fault.is_busy() && tries < limits::BUSY_TRIES => {}
+            Err(fault) => return Err(fault),
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
+/// Lets everybody know what was committed: the index first, so that whoever follows a hint finds
+/// what it is about.
+fn publish(mind: &mut Mind, shared: &Shared, done: Done) {
+    let Done { changes, mut hints, member } = done;
+    mind.index.apply(changes);
+    match member {
+        Some(Membership::Joined(epoch)) => mind.index.joined(epoch),
+        Some(Membership::Left) => mind.index.left(),
+        None => {}
+    }
+    shared.asks.member(mind.index.epoch());
+    hints.extend(mind.index.take_hints());
+    let hints: Vec<_> = hints.into_iter().collect();
+    shared.listeners.tell(&hints);
+}
