@@ -18,6 +18,8 @@ mod settle;
 mod sweep;
 mod watch;
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod memory;
 pub mod ready;
 

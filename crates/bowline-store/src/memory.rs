@@ -1,1 +1,234 @@
-//! The reference store: everything in memory, nothing durable.
+//! The reference store: everything in memory, nothing durable, the shortest honest way to keep
+//! the contract.
+//!
+//! In:    calls, one at a time under one lock.
+//! Out:   answers that are ready at once; hints when the lock is free again.
+//! Never: half a call. Whatever can refuse is looked at before the first row is written.
+
+mod ask;
+mod birth;
+mod claim;
+mod commit;
+mod fault;
+mod find;
+mod fire;
+mod leftovers;
+mod member;
+mod post;
+mod read;
+mod row;
+mod settle;
+mod step;
+mod sweep;
+
+use std::{
+    collections::BTreeSet,
+    future::{Future, ready},
+    sync::Arc,
+};
+
+use bowline_core::{Epoch, RunId, Time};
+use parking_lot::Mutex;
+
+use crate::{
+    Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
+    Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Listeners, Page, Pending, Posted, Posting,
+    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept,
+    ready::Index,
+};
+
+pub use fault::{Faults, Method, When};
+
+/// A store in memory. Clones share their rows.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    data: Arc<Mutex<Data>>,
+    faults: Faults,
+}
+
+/// Rows, which a crash leaves alone, and everything else, which it does not.
+#[derive(Default)]
+struct Data {
+    rows: row::Rows,
+    index: Index,
+    asks: ask::Asks,
+    listeners: Arc<Listeners>,
+    hints: BTreeSet<Hint>,
+    now: Time,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Opens the store again, as after a crash: rows are there, and nothing else. Members that
+    /// had joined before are dead, on older clones too.
+    pub fn reopen(&self) -> Self {
+        self.data.lock().forget();
+        self.clone()
+    }
+
+    /// Errors to come.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// All rows as text, so that a test can see that nothing changed.
+    pub fn dump(&self) -> String {
+        format!("{:#?}", self.data.lock().rows)
+    }
+
+    fn call<T: Send + 'static>(
+        &self,
+        method: Method,
+        work: impl FnOnce(&mut Data) -> Result<T>,
+    ) -> Answer<Result<T>> {
+        let fault = self.faults.next(method);
+        let result = match fault {
+            Some(When::Before) => Err(fault::before()),
+            Some(When::After) => self.work(work).and(Err(fault::after())),
+            None => self.work(work),
+        };
+        Box::pin(ready(result))
+    }
+
+    fn calls<I, T: Send + 'static>(
+        &self,
+        method: Method,
+        items: Vec<I>,
+        mut work: impl FnMut(&mut Data, I) -> Result<T>,
+    ) -> Answer<Vec<Result<T>>> {
+        let fault = self.faults.next(method);
+        let mut all = |items: Vec<I>| {
+            self.work(|data| items.into_iter().map(|item| work(data, item)).collect::<Vec<_>>())
+        };
+        let results = match fault {
+            Some(When::Before) => items.into_iter().map(|_| Err(fault::before())).collect(),
+            Some(When::After) => {
+                all(items).into_iter().map(|result| result.and(Err(fault::after()))).collect()
+            }
+            None => all(items),
+        };
+        Box::pin(ready(results))
+    }
+
+    fn work<T>(&self, work: impl FnOnce(&mut Data) -> T) -> T {
+        let (result, hints, listeners) = {
+            let mut data = self.data.lock();
+            let result = work(&mut data);
+            let now = data.now;
+            data.asks.expire(now);
+            let hints = data.take_hints();
+            (result, hints, data.listeners.clone())
+        };
+        listeners.tell(&hints);
+        result
+    }
+}
+
+impl Data {
+    fn alive(&self, epoch: Epoch) -> Result<()> {
+        match self.index.epoch() == Some(epoch) {
+            true => Ok(()),
+            false => Err(Error::Fenced),
+        }
+    }
+
+    /// Questions expire by the time that calls bring along: a store has no clock.
+    fn clock(&mut self, now: Time) {
+        self.now = self.now.max(now);
+    }
+
+    fn take_hints(&mut self) -> Vec<Hint> {
+        let mut hints = std::mem::take(&mut self.hints);
+        hints.extend(self.index.take_hints());
+        hints.into_iter().collect()
+    }
+
+    fn forget(&mut self) {
+        self.asks.shut();
+        self.listeners = Arc::default();
+        self.index = Index::default();
+        let runs: Vec<RunId> = self.rows.runs.keys().copied().collect();
+        runs.into_iter().for_each(|run| self.restore(run));
+        self.take_hints();
+    }
+}
+
+impl Store for MemoryStore {
+    fn join(&self, join: Join) -> Answer<Result<Joined>> {
+        self.call(Method::Join, |data| data.join(&join))
+    }
+
+    fn renew(&self, renewal: Renewal) -> Answer<Result<Renewed>> {
+        self.call(Method::Renew, |data| data.renew(renewal))
+    }
+
+    fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>> {
+        self.calls(Method::Post, posts, Data::post)
+    }
+
+    fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
+        self.call(Method::ClaimRuns, |data| data.claim_runs(&claim))
+    }
+
+    fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {
+        self.call(Method::ClaimActivities, |data| data.claim_activities(&claim))
+    }
+
+    fn commit(&self, commits: Vec<Commit>) -> Answer<Vec<Result<Committed>>> {
+        self.calls(Method::Commit, commits, Data::commit)
+    }
+
+    fn settle(&self, settles: Vec<Settle>) -> Answer<Vec<Result<Settled>>> {
+        self.calls(Method::Settle, settles, |data, settle| Ok(data.settle(settle)))
+    }
+
+    fn fire(&self, now: Time, limit: usize) -> Answer<Result<Fired>> {
+        self.call(Method::Fire, |data| Ok(data.fire(now, limit)))
+    }
+
+    fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {
+        self.call(Method::Sweep, |data| data.sweep(&sweep))
+    }
+
+    fn ask(&self, ask: Ask) -> Answer<Result<Reply>> {
+        match self.faults.next(Method::Ask) {
+            Some(When::Before) => Box::pin(ready(Err(fault::before()))),
+            fault => answered(self.work(|data| data.ask(ask)), fault),
+        }
+    }
+
+    fn answer(&self, epoch: Epoch, replies: Vec<Reply>) -> Answer<Result<Vec<Pending>>> {
+        self.call(Method::Answer, |data| data.answer(epoch, replies))
+    }
+
+    fn read(&self, read: Read) -> Answer<Result<Option<RunRead>>> {
+        self.call(Method::Read, |data| Ok(data.read(&read)))
+    }
+
+    fn find(&self, filter: Filter) -> Answer<Result<Page>> {
+        self.call(Method::Find, |data| Ok(data.find(&filter)))
+    }
+
+    fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
+        self.call(Method::Leftovers, |data| data.leftovers(&subtree))
+    }
+
+    fn watch(&self) -> Hints {
+        self.data.lock().listeners.listen()
+    }
+}
+
+fn answered(
+    asked: Result<impl Future<Output = Result<Reply>> + Send + 'static>,
+    fault: Option<When>,
+) -> Answer<Result<Reply>> {
+    match (asked, fault) {
+        (Ok(_), Some(_)) => Box::pin(ready(Err(fault::after()))),
+        (Ok(reply), None) => Box::pin(reply),
+        (Err(error), _) => Box::pin(ready(Err(error))),
+    }
+}

@@ -1,0 +1,174 @@
+//! Lists of runs: filters, order, and pages that hold while runs come and go.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bowline_core::{
+    Birth, Namespace, ParentClose, RunId, SearchAttributes, SearchField, SearchValue, Status,
+};
+
+use super::{
+    Harness,
+    turn::{birth, started},
+    wait::block_on,
+    world::{NAMESPACE, World},
+};
+use crate::{Filter, Order, Page, Quarantine};
+
+fn find(world: &World<'_>, filter: Filter) -> Page {
+    block_on(world.store().find(filter)).expect("lists can be read")
+}
+
+fn all() -> Filter {
+    Filter { namespace: NAMESPACE, limit: 100, order: Order::Oldest, ..Filter::default() }
+}
+
+fn found(world: &World<'_>, filter: Filter) -> Vec<RunId> {
+    find(world, filter).runs.into_iter().map(|head| head.run).collect()
+}
+
+/// Each filter leaves out what it should, and filters together leave out more.
+pub fn filters_leave_out_what_they_should(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let a = world.start("order-1");
+    let later = world.tick(10);
+    let b = world.begin(named(birth(world.run_id(), "order-2", world.now()), "other", "q2"));
+    let child = birth(world.run_id(), "child", world.now());
+    let c = child.run;
+    world.run_turn(a, |turn| turn.child(child, ParentClose::Cancel));
+    world.close(b, Status::Completed);
+    let bad = Quarantine { since: world.now(), failures: 1, reason: "bug".into() };
+    world.run_turn(c, |turn| turn.commit.quarantine = Some(Some(bad)));
+    let table: Vec<(&str, Filter, Vec<RunId>)> = vec![
+        ("nothing", all(), vec![a, b, c]),
+        ("status", Filter { statuses: vec![Status::Completed], ..all() }, vec![b]),
+        (
+            "statuses",
+            Filter { statuses: vec![Status::Completed, Status::Running], ..all() },
+            vec![a, b, c],
+        ),
+        ("name", Filter { name: Some("other".into()), ..all() }, vec![b]),
+        ("id", Filter { workflow_id: Some("order-1".into()), ..all() }, vec![a]),
+        ("prefix", Filter { workflow_id_prefix: Some("order".into()), ..all() }, vec![a, b]),
+        ("queue", Filter { queue: Some("q2".into()), ..all() }, vec![b]),
+        ("parent", Filter { parent: Some(a), ..all() }, vec![c]),
+        ("from", Filter { started_from: Some(later), ..all() }, vec![b, c]),
+        ("before", Filter { started_before: Some(later), ..all() }, vec![a]),
+        ("quarantined", Filter { quarantined: Some(true), ..all() }, vec![c]),
+        ("healthy", Filter { quarantined: Some(false), ..all() }, vec![a, b]),
+        (
+            "two at once",
+            Filter { name: Some("flow".into()), started_from: Some(later), ..all() },
+            vec![c],
+        ),
+        ("elsewhere", Filter { namespace: Namespace(99), ..all() }, vec![]),
+    ];
+    for (story, filter, expected) in table {
+        assert_eq!(found(&world, filter), expected, "{story}");
+    }
+}
+
+/// Runs are found by what they say about themselves, at birth and later.
+pub fn runs_are_found_by_search_attributes(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let keyword = |text: &str| SearchValue::Keyword(text.into());
+    let mut first = birth(world.run_id(), "a", world.now());
+    started(&mut first).expect("it begins").search = attributes([
+        ("city", keyword("berlin")),
+        ("tags", SearchValue::Keywords(vec!["red".into(), "blue".into()])),
+        ("count", SearchValue::Int(3)),
+        ("about", SearchValue::Text("A quick brown Fox".into())),
+    ]);
+    let a = world.begin(first);
+    let b = world.start("b");
+    world.run_turn(b, |turn| {
+        turn.commit.search = Some(attributes([("city", keyword("paris"))]));
+    });
+    let by = |key: &str, value: SearchValue| {
+        found(&world, Filter { search: vec![(key.to_owned(), value)], ..all() })
+    };
+    assert_eq!(by("city", keyword("berlin")), [a]);
+    assert_eq!(by("city", keyword("paris")), [b]);
+    assert_eq!(by("city", keyword("rome")), []);
+    assert_eq!(by("tags", keyword("blue")), [a], "one of several is enough");
+    assert_eq!(by("count", SearchValue::Int(3)), [a]);
+    assert_eq!(by("count", SearchValue::Int(4)), []);
+    assert_eq!(by("about", SearchValue::Text("fox quick".into())), [a], "word by word");
+    assert_eq!(by("unknown", keyword("x")), []);
+}
+
+/// Pages show every run once, in either order, also where many began at the same moment.
+pub fn pages_show_every_run_once(harness: &dyn Harness) {
+    let world = World::new(harness);
+    for at in 0..10 {
+        world.start(&format!("run-{at}"));
+        if at % 3 == 0 {
+            world.tick(1);
+        }
+    }
+    let ascending = found(&world, all());
+    assert_eq!(ascending.len(), 10);
+    let mut descending = found(&world, Filter { order: Order::Newest, ..all() });
+    descending.reverse();
+    assert_eq!(descending, ascending, "one order is the other, turned round");
+    for (order, limit) in [(Order::Oldest, 3), (Order::Newest, 3), (Order::Newest, 5)] {
+        let mut seen = Vec::new();
+        let mut after = None;
+        loop {
+            let page = find(&world, Filter { order, limit, after, ..all() });
+            assert!(page.runs.len() <= limit);
+            seen.extend(page.runs.into_iter().map(|head| head.run));
+            match page.next {
+                Some(next) => after = Some(next),
+                None => break,
+            }
+        }
+        if order == Order::Newest {
+            seen.reverse();
+        }
+        assert_eq!(seen, ascending, "{order:?}, {limit} at a time");
+    }
+}
+
+/// Runs that begin or close while somebody turns pages neither repeat nor hide another run.
+pub fn pages_hold_while_runs_come_and_go(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let runs: Vec<RunId> = (0..6)
+        .map(|at| {
+            world.tick(1);
+            world.start(&format!("run-{at}"))
+        })
+        .collect();
+    let newest = Filter { order: Order::Newest, limit: 2, ..all() };
+    let first = find(&world, newest.clone());
+    world.tick(1);
+    world.start("newcomer");
+    world.close(runs[5], Status::Completed);
+    world.close(runs[2], Status::Completed);
+    let second = find(&world, Filter { after: first.next, limit: 100, ..newest });
+    let seen: Vec<RunId> = first.runs.iter().chain(&second.runs).map(|head| head.run).collect();
+    let expected: Vec<RunId> = runs.into_iter().rev().collect();
+    assert_eq!(seen, expected);
+    assert_eq!(second.next, None);
+}
+
+/// Lists tell the same about a run as reading it does.
+pub fn a_list_shows_heads(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let run = world.start("a");
+    world.tick(1);
+    world.post(run, super::turn::cancel("ops", "")).expect("delivered");
+    let page = find(&world, all());
+    assert_eq!(page.runs, [world.head(run)]);
+    assert_eq!(page.runs[0].started_at.after(Duration::from_secs(1)), world.now());
+}
+
+fn named(mut birth: Birth, name: &str, queue: &str) -> Birth {
+    let first = started(&mut birth).expect("it begins");
+    (first.name, first.queue) = (name.into(), queue.into());
+    birth
+}
+
+fn attributes<const N: usize>(values: [(&str, SearchValue); N]) -> SearchAttributes {
+    let field = |value| SearchField { value, wire: None };
+    BTreeMap::from(values.map(|(key, value)| (key.to_owned(), field(value))))
+}

@@ -1,0 +1,154 @@
+//! Rows go when nobody keeps them: not before, and completely.
+
+use std::time::Duration;
+
+use bowline_core::{Ending, ParentClose, RunId, Status};
+
+use super::{
+    Harness,
+    turn::{birth, cancel, spec},
+    wait::block_on,
+    world::{World, refused},
+};
+use crate::{Error, Posted, RunKey, Subtree};
+
+const HOUR: Option<Duration> = Some(Duration::from_secs(3_600));
+
+/// Without a retention period, and without anybody's wish, closed runs are kept.
+pub fn closed_runs_are_kept(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let run = world.start("a");
+    world.close(run, Status::Completed);
+    world.tick(1_000_000);
+    world.sweep_all();
+    assert!(world.exists(run));
+}
+
+/// A run is kept for its time after it closed, and open ones for ever.
+pub fn expired_runs_go(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let (old, young, open) = (world.start("old"), world.start("young"), world.start("open"));
+    world.close(old, Status::Completed);
+    world.tick(1_800);
+    world.close(young, Status::Completed);
+    world.tick(1_800);
+    world.sweep_for(HOUR);
+    assert!(!world.exists(old));
+    assert!(world.exists(young) && world.exists(open));
+    assert_eq!(world.current("old"), None, "its workflow id is free");
+    world.tick(3_600);
+    world.sweep_for(HOUR);
+    assert!(!world.exists(young) && world.exists(open));
+    refused!(block_on(world.store().leftovers(Subtree::Run(old))), Error::Missing(_));
+}
+
+/// A deleted run goes at once, with everything that belongs to it.
+pub fn a_deleted_run_goes_completely(harness: &dyn Harness) {
+    let mut world = World::new(harness);
+    let run = world.start("a");
+    world.run_turn(run, |turn| {
+        turn.schedule(spec("work"));
+        turn.timer(world.now());
+    });
+    let claimed = world.claim_one();
+    world.settle(&claimed, Ending::Completed(None));
+    world.close(run, Status::Completed);
+    assert_eq!(world.delete(run).expect("it is closed"), Posted::Deleted);
+    world.reopen();
+    world.sweep_all();
+    assert!(!world.exists(run));
+    assert_eq!(world.current("a"), None);
+    assert_eq!((world.fire().rang, world.claim(9).len()), (0, 0));
+    let again = world.start("a");
+    assert_eq!(world.events(again).len(), 1, "nothing of it comes back");
+}
+
+/// A run may close with the order to be forgotten.
+pub fn a_close_may_be_a_deletion(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let run = world.start("a");
+    world.run_turn(run, |turn| {
+        turn.close(Status::Terminated);
+        turn.commit.close.as_mut().expect("it closes").delete = true;
+    });
+    assert!(world.head(run).deleted);
+    world.sweep_all();
+    assert!(!world.exists(run));
+}
+
+/// As long as anything of the subtree is not settled, nothing goes: it could not be stopped then.
+pub fn nothing_goes_before_its_subtree_is_settled(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let parent = world.start("parent");
+    let birth = birth(world.run_id(), "child", world.now());
+    let child = birth.run;
+    world.run_turn(parent, |turn| turn.child(birth, ParentClose::Cancel));
+    world.run_turn(child, |turn| turn.schedule(spec("work")));
+    let claimed = world.claim_one();
+    world.close(parent, Status::Completed);
+    world.delete(parent).expect("it is closed");
+    let there = || {
+        world.sweep_all();
+        world.exists(parent)
+    };
+    assert!(there(), "the child is open");
+    world.run_turn(child, |turn| {
+        turn.cancel(claimed.activity, "parent");
+        turn.close(Status::Cancelled);
+    });
+    assert!(there(), "an attempt runs");
+    world.settle(&claimed, Ending::Cancelled(None));
+    assert!(!there(), "now it is all over");
+    assert!(world.exists(child), "the child was not deleted");
+}
+
+/// A receipt is kept for its time, and with it the runs that it tells about.
+pub fn a_receipt_keeps_its_runs(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let run = world.start("a");
+    let (receipt, posted) = world.post_receipt(run, cancel("ops", "r1"));
+    posted.expect("delivered");
+    world.close(run, Status::Cancelled);
+    world.delete(run).expect("it is closed");
+    world.tick(3_599);
+    world.sweep_all();
+    let left = block_on(world.store().leftovers(Subtree::Receipt(receipt))).expect("it is kept");
+    assert!(left.clean() && left.runs.len() == 1, "{left:?}");
+    world.tick(1);
+    world.sweep_all();
+    refused!(block_on(world.store().leftovers(Subtree::Receipt(receipt))), Error::Missing(_));
+    assert!(!world.exists(run));
+}
+
+/// Many expired runs go a few at a time.
+pub fn expiry_is_bounded(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let runs: Vec<RunId> = (0..10).map(|at| world.start(&format!("run-{at}"))).collect();
+    runs.iter().for_each(|run| drop(world.close(*run, Status::Completed)));
+    runs.iter().for_each(|run| drop(world.delete(*run)));
+    let mut sweeps = 0;
+    loop {
+        let swept = world.sweep(4);
+        assert!(swept.rows <= 4, "{swept:?}");
+        sweeps += 1;
+        if !swept.more {
+            break;
+        }
+    }
+    assert!(sweeps >= 3, "ten runs have more than eight rows");
+    assert!(runs.iter().all(|run| !world.exists(*run)));
+}
+
+/// The newest run of a workflow id is the current one, whatever became of those before.
+pub fn the_current_run_outlives_older_ones(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let first = world.start("a");
+    world.close(first, Status::Completed);
+    let second = world.start("a");
+    world.delete(first).expect("it is closed");
+    world.sweep_all();
+    assert!(!world.exists(first));
+    assert_eq!(world.current("a"), Some(second));
+    let read = world.read(crate::Read::head(RunKey::Run(second)));
+    assert!(read.head.status.is_open());
+}

@@ -1,0 +1,250 @@
+//! Decisions for the cases: commits whose events and rows belong together, as the engine's do.
+
+use std::sync::Arc;
+
+use bowline_core::{
+    ActivityScheduled, ActivitySpec, Address, Alarm, AlarmKind, Batch, Birth, Cancel, Cause,
+    ChildInitiated, CommitId, Event, EventId, EventKind, Holder, Identity, Kind, Link,
+    MarkerRecorded, Message, Note, Outstanding, Parent, ParentClose, Post, Ranges, RequestId,
+    Reuse, Rules, RunId, Signal, Status, Terminate, Time, TimerStarted, Turn as TurnOut,
+    TurnRecord, WorkflowCancelled, WorkflowCompleted, WorkflowFailed, WorkflowStarted,
+    WorkflowTerminated,
+};
+
+use crate::{Close, Commit, Head, NewActivity, StartNow};
+
+/// A commit in the making.
+pub(super) struct Turn {
+    pub(super) commit: Commit,
+    events: Vec<Event>,
+}
+
+impl Turn {
+    /// Decided on the run as it stands, by whoever holds it.
+    pub(super) fn new(head: &Head, id: u128, now: Time) -> Self {
+        let commit = Commit {
+            run: head.run,
+            expected: head.version,
+            id: CommitId(id),
+            fence: None,
+            now,
+            consumed: head.inbox,
+            forgotten: Vec::new(),
+            batch: None,
+            next_event: head.next_event,
+            history_bytes: head.history_bytes,
+            status: head.status,
+            close: None,
+            cancel: None,
+            record: head.record.clone(),
+            search: None,
+            memo: None,
+            activities: Vec::new(),
+            cancels: Vec::new(),
+            arm: Vec::new(),
+            disarm: Vec::new(),
+            births: Vec::new(),
+            posts: Vec::new(),
+            snapshot: None,
+            quarantine: None,
+            release: false,
+        };
+        let mut turn = Self { commit, events: Vec::new() };
+        turn.event(MarkerRecorded::default());
+        turn
+    }
+
+    /// Without any event, not even the one that every turn begins with.
+    pub(super) fn silent(mut self) -> Self {
+        self.commit.next_event = EventId(self.commit.next_event.0 - self.events.len() as u64);
+        self.events.clear();
+        self
+    }
+
+    pub(super) fn event(&mut self, kind: impl Into<EventKind>) -> EventId {
+        let id = self.commit.next_event;
+        let (time, kind) = (self.commit.now, kind.into());
+        self.events.push(Event { id, time, kind, notes: Vec::new(), wire: None });
+        self.commit.next_event = id.plus(1);
+        id
+    }
+
+    pub(super) fn note(&mut self, note: Note) {
+        self.events.last_mut().expect("there is an event").notes.push(note);
+    }
+
+    pub(super) fn schedule(&mut self, spec: ActivitySpec) -> EventId {
+        let activity = self.event(ActivityScheduled { spec: spec.clone(), turn: EventId(1) });
+        self.commit.activities.push(NewActivity { activity, spec: Arc::new(spec), start: None });
+        activity
+    }
+
+    pub(super) fn schedule_many(&mut self, count: usize, spec: &ActivitySpec) -> Ranges {
+        (0..count).map(|_| self.schedule(spec.clone())).collect()
+    }
+
+    /// Starts the newest activity in the same commit.
+    pub(super) fn start_now(&mut self, holder: Holder) {
+        let start = StartNow { holder, worker: Identity::from("suite") };
+        self.commit.activities.last_mut().expect("there is one").start = Some(start);
+    }
+
+    pub(super) fn cancel(&mut self, targets: impl Into<Ranges>, who: &str) {
+        self.commit.cancels.push((targets.into(), cause(who)));
+    }
+
+    pub(super) fn timer(&mut self, due: Time) -> Alarm {
+        let timer = self.event(TimerStarted::default());
+        let alarm = Alarm { due, what: AlarmKind::Timer(timer) };
+        self.commit.arm.push(alarm);
+        alarm
+    }
+
+    /// Begins a child; tells its `ChildInitiated`.
+    pub(super) fn child(&mut self, mut birth: Birth, close: ParentClose) -> EventId {
+        let initiated = self.event(ChildInitiated { run: birth.run, ..ChildInitiated::default() });
+        let root = self.commit.run;
+        if let Some(started) = started(&mut birth) {
+            let (run, workflow_id) = (self.commit.run, "parent".into());
+            started.parent = Some(Parent { run, workflow_id, initiated, close });
+            started.root = Some((root, "parent".into()));
+        }
+        birth.link = Link::Child(initiated);
+        self.commit.births.push(birth);
+        initiated
+    }
+
+    /// Goes on as another run.
+    pub(super) fn continue_as(&mut self, mut birth: Birth) {
+        birth.link = Link::Next;
+        let run = birth.run;
+        self.commit.births.push(birth);
+        self.close(Status::ContinuedAsNew);
+        self.commit.close = Some(Close { successor: Some(run), delete: false });
+    }
+
+    /// Sends a message; tells the event that wants to hear of it.
+    pub(super) fn send(&mut self, to: Address, message: Message) -> EventId {
+        let answer = self.event(MarkerRecorded::default());
+        self.commit.posts.push(Post { to, message, child_of: None, answer: Some(answer) });
+        answer
+    }
+
+    pub(super) fn close(&mut self, status: Status) {
+        match status {
+            Status::Completed | Status::ContinuedAsNew => self.event(WorkflowCompleted::default()),
+            Status::Cancelled => self.event(WorkflowCancelled::default()),
+            Status::Terminated => {
+                self.event(WorkflowTerminated { cause: cause("close"), details: None })
+            }
+            _ => self.event(WorkflowFailed::default()),
+        };
+        self.commit.status = status;
+        self.commit.close = Some(Close::default());
+    }
+
+    /// Closes, and names what it leaves alone.
+    pub(super) fn close_leaving(&mut self, status: Status, left: Ranges) {
+        self.close(status);
+        self.note(Note::Outstanding(Outstanding { left, ..Outstanding::default() }));
+    }
+
+    pub(super) fn release(&mut self) {
+        self.commit.release = true;
+    }
+
+    pub(super) fn build(self) -> Commit {
+        Commit { batch: Batch::of(&self.events), ..self.commit }
+    }
+}
+
+pub(super) fn birth(run: RunId, workflow_id: &str, now: Time) -> Birth {
+    let started = WorkflowStarted {
+        name: "flow".into(),
+        workflow_id: workflow_id.into(),
+        queue: "turns".into(),
+        first_run: run,
+        original_run: run,
+        attempt: 1,
+        ..WorkflowStarted::default()
+    };
+    let kind = started.into();
+    Birth {
+        run,
+        events: vec![Event { id: EventId(1), time: now, kind, notes: Vec::new(), wire: None }],
+        record: TurnRecord::default(),
+        alarms: Vec::new(),
+        activities: Vec::new(),
+        wake: true,
+        reuse: Reuse::Allow,
+        link: Link::None,
+    }
+}
+
+/// A run under remote rules whose first turn waits for a worker.
+pub(super) fn remote(run: RunId, workflow_id: &str, now: Time) -> Birth {
+    let mut birth = birth(run, workflow_id, now);
+    if let Some(started) = started(&mut birth) {
+        started.rules = Rules { kind: Kind::Remote, ..Rules::REMOTE };
+    }
+    birth.record.turn = Some(turn_out(EventId(2), now));
+    birth.wake = false;
+    birth
+}
+
+/// A turn that waits for a remote worker.
+pub(super) fn turn_out(scheduled: EventId, now: Time) -> TurnOut {
+    TurnOut {
+        attempt: 1,
+        scheduled,
+        scheduled_at: now,
+        first_scheduled_at: now,
+        queue: "remote".into(),
+        sticky: false,
+        provisional: false,
+        speculative: false,
+        started: None,
+        deadline: None,
+        heartbeat_since: None,
+    }
+}
+
+/// The first event of a birth.
+pub(super) fn started(birth: &mut Birth) -> Option<&mut WorkflowStarted> {
+    match birth.events.first_mut().map(|event| &mut event.kind) {
+        Some(EventKind::WorkflowStarted(started)) => Some(started),
+        _ => None,
+    }
+}
+
+pub(super) fn spec(name: &str) -> ActivitySpec {
+    ActivitySpec { name: name.into(), queue: "work".into(), ..ActivitySpec::default() }
+}
+
+pub(super) fn cause(who: &str) -> Cause {
+    Cause::requested("the suite says so", who)
+}
+
+pub(super) fn signal(name: &str, request: &str) -> Message {
+    let (name, request_id) = (name.into(), RequestId::from(request));
+    Message::Signal(Box::new(Signal { name, request_id, ..Signal::default() }))
+}
+
+pub(super) fn cancel(who: &str, request: &str) -> Message {
+    let (cause, request_id) = (cause(who), RequestId::from(request));
+    Message::Cancel(Box::new(Cancel { cause, request_id, external: None, wire: None }))
+}
+
+pub(super) fn terminate(who: &str) -> Message {
+    Message::Terminate(Box::new(Terminate { cause: cause(who), details: None, wire: None }))
+}
+
+/// Signals by their names, everything else by its kind: an inbox on one line.
+pub(super) fn names(inbox: &[Message]) -> Vec<String> {
+    let kind = |other: &Message| format!("{other:?}").split(['(', ' ']).next().map(String::from);
+    let name = |message: &Message| match message {
+        Message::Signal(signal) => signal.name.to_string(),
+        other => kind(other).unwrap_or_default(),
+    };
+    inbox.iter().map(name).collect()
+}

@@ -1,0 +1,257 @@
+//! Decisions are written.
+
+use bowline_core::{
+    ActivityLive, Birth, ChildRefusal, EventId, ExternalRefusal, Hit, Link, Message, Number, Post,
+    Ranges, RunId, Time, limits, start,
+};
+
+use super::{Data, row::Activity};
+use crate::{
+    AttemptHit, Commit, Committed, Error, NewActivity, Result,
+    ready::{Change, Mark},
+};
+
+/// How many unread messages a commit answers with.
+const UNREAD_MAX: usize = 1_000;
+
+impl Data {
+    pub(super) fn commit(&mut self, mut commit: Commit) -> Result<Committed> {
+        let (run, now) = (commit.run, commit.now);
+        self.clock(now);
+        if self.rows.run(run)?.head.last_commit == commit.id {
+            return Ok(self.committed(&commit, Vec::new()));
+        }
+        self.check(&commit)?;
+        let (births, posts) =
+            (std::mem::take(&mut commit.births), std::mem::take(&mut commit.posts));
+        self.write(&commit);
+        commit.activities.iter().for_each(|new| self.schedule(&commit, new));
+        let (hits, skipped) = self.cancels(&commit);
+        commit.disarm.iter().for_each(|alarm| self.disarm(run, *alarm));
+        commit.arm.iter().for_each(|alarm| self.arm(run, *alarm));
+        let mut answers = Vec::new();
+        answers.extend(births.into_iter().filter_map(|birth| self.birth(run, birth, now)));
+        answers.extend(posts.into_iter().filter_map(|post| self.send(post, now)));
+        if !skipped.is_empty() {
+            answers.push(Message::SkipActivities(skipped));
+        }
+        if commit.close.is_some() {
+            self.silence(run);
+            answers.clear();
+        }
+        for answer in answers {
+            self.deliver(run, answer, now);
+        }
+        self.changed(run);
+        Ok(self.committed(&commit, hits))
+    }
+
+    /// Everything for which a commit can be refused.
+    fn check(&self, commit: &Commit) -> Result<()> {
+        let row = self.rows.run(commit.run)?;
+        let head = &row.head;
+        if !head.status.is_open() {
+            let (run, status, successor) = (head.run, head.status, head.successor);
+            return Err(Error::Closed { run, status, successor });
+        }
+        if head.version != commit.expected {
+            return Err(Error::Conflict);
+        }
+        if let Some(fence) = commit.fence {
+            self.alive(fence.epoch)?;
+            if head.holder != Some(fence) {
+                return Err(Error::Fenced);
+            }
+        }
+        let mut unread = row.inbox.keys().filter(|number| **number > commit.consumed);
+        if commit.close.is_some() && unread.any(|number| !commit.forgotten.contains(number)) {
+            return Err(Error::Conflict);
+        }
+        let last = row.batches.last().map_or(EventId(0), |batch| batch.last);
+        if commit.batch.as_ref().is_some_and(|batch| batch.first != last.plus(1)) {
+            return Err(Error::Invalid(format!("history goes on after event {last}")));
+        }
+        commit.births.iter().try_for_each(|birth| self.check_birth(birth))?;
+        let strangers = commit.births.iter().filter(|birth| birth.link == Link::None);
+        strangers.map(|birth| self.check_id(birth)).try_for_each(|checked| match checked {
+            Err(Error::IdTaken { run, .. }) if run == commit.run && commit.close.is_some() => {
+                Ok(())
+            }
+            Err(Error::IdTaken { status, .. }) if !status.is_open() => Ok(()),
+            checked => checked,
+        })
+    }
+
+    /// The row of the run itself, its history and its inbox.
+    fn write(&mut self, commit: &Commit) {
+        let row = self.rows.known(commit.run);
+        let gone =
+            |number: &Number| *number <= commit.consumed || commit.forgotten.contains(number);
+        row.inbox.retain(|number, _| !gone(number));
+        row.batches.extend(commit.batch.clone());
+        if commit.snapshot.is_some() {
+            row.snapshot = commit.snapshot.clone();
+        }
+        let head = &mut row.head;
+        head.version.0 += 1;
+        head.last_commit = commit.id;
+        // Dropped messages count as consumed as soon as nothing before them is unread.
+        head.consumed = row.inbox.keys().next().map_or(head.inbox, |first| Number(first.0 - 1));
+        head.next_event = commit.next_event;
+        head.history_bytes = commit.history_bytes;
+        head.status = commit.status;
+        head.record = commit.record.clone();
+        head.cancel = commit.cancel.clone().or(head.cancel.take());
+        head.search = commit.search.clone().unwrap_or(std::mem::take(&mut head.search));
+        head.memo = commit.memo.clone().unwrap_or(std::mem::take(&mut head.memo));
+        head.quarantine = commit.quarantine.clone().unwrap_or(head.quarantine.take());
+        if let Some(close) = &commit.close {
+            head.closed_at = Some(commit.now);
+            head.successor = close.successor;
+            head.deleted = close.delete;
+        }
+        if commit.release || commit.close.is_some() {
+            head.holder = None;
+        }
+    }
+
+    fn schedule(&mut self, commit: &Commit, new: &NewActivity) {
+        let (run, activity, now) = (commit.run, new.activity, commit.now);
+        let mut live = ActivityLive::queued(now, now);
+        let cancelled = commit.cancels.iter().any(|(ranges, _)| ranges.contains(activity));
+        if let Some(who) = new.start.as_ref().filter(|_| !cancelled) {
+            start(&mut live, who.holder.clone(), who.worker.clone(), now);
+        }
+        let row = Activity { spec: new.spec.clone(), live };
+        self.rows.known(run).activities.insert(activity, row);
+        self.moved(run, activity, now);
+    }
+
+    /// Attempts that were hit, and what had never started.
+    fn cancels(&mut self, commit: &Commit) -> (Vec<AttemptHit>, Ranges) {
+        let (run, now) = (commit.run, commit.now);
+        let (mut hits, mut skipped) = (Vec::new(), Vec::new());
+        for (ranges, cause) in &commit.cancels {
+            let marks = ranges.count() > limits::MARK_FROM;
+            let targets: Vec<EventId> = match marks {
+                true => self.index.attempts_of(run).map(|(activity, _)| activity).collect(),
+                false => ranges.ids().collect(),
+            };
+            let mut met = Vec::new();
+            for activity in targets.into_iter().filter(|id| ranges.contains(*id)) {
+                // What an older mark covers is over already, though its row is not swept.
+                let marked = self.rows.known(run).marked(activity).is_some();
+                let hit = (!marked).then(|| self.cancel(run, activity, cause, now)).flatten();
+                match hit {
+                    Some(Hit::Started) => hits.extend(self.hit(run, activity)),
+                    Some(Hit::NeverStarted) => skipped.push(Ranges::from(activity)),
+                    _ => {}
+                }
+                met.push(activity);
+            }
+            if marks {
+                skipped.push(self.untold(run, &ranges.minus(&met)));
+                self.mark(
+                    run,
+                    Mark { number: 0, ranges: ranges.clone(), cause: cause.clone(), at: now },
+                );
+            }
+        }
+        (hits, together(skipped))
+    }
+
+    fn mark(&mut self, run: RunId, mark: Mark) {
+        let row = self.rows.known(run);
+        row.marks_made += 1;
+        let mark = Mark { number: row.marks_made, ..mark };
+        row.marks.push(mark.clone());
+        self.index.apply([Change::Marked(run, mark)]);
+    }
+
+    /// Of activities that nobody has: those whose end does not wait in the inbox already.
+    fn untold(&self, run: RunId, ranges: &Ranges) -> Ranges {
+        let Some(row) = self.rows.runs.get(&run) else { return Ranges::default() };
+        let mut ended = Vec::new();
+        let mut skipped = Vec::new();
+        for received in row.inbox.values() {
+            match &received.message {
+                Message::EndActivity(end) => ended.push(end.activity),
+                Message::SkipActivities(ranges) => skipped.push(ranges),
+                _ => {}
+            }
+        }
+        let ranges = ranges.minus(&ended);
+        match skipped.is_empty() {
+            true => ranges,
+            false => ranges.without(|id| skipped.iter().any(|skipped| skipped.contains(id))),
+        }
+    }
+
+    fn birth(&mut self, parent: RunId, birth: Birth, now: Time) -> Option<Message> {
+        let (run, link) = (birth.run, birth.link);
+        if let Link::Child(initiated) = link {
+            if self.check_id(&birth).is_err() {
+                return Some(Message::RefuseChild(initiated, ChildRefusal::IdTaken));
+            }
+            self.begin(birth, now);
+            return Some(Message::ChildBegan(initiated));
+        }
+        self.begin(birth, now);
+        if link == Link::Next {
+            self.rows.known(parent).head.successor = Some(run);
+        }
+        None
+    }
+
+    fn send(&mut self, post: Post, now: Time) -> Option<Message> {
+        let target = self.rows.resolve(&post.to).map(|run| &run.head);
+        let target = target.filter(|head| {
+            post.child_of.is_none_or(|parent| head.parent.is_some_and(|(run, _)| run == parent))
+        });
+        let stops = matches!(post.message, Message::Cancel(_) | Message::Terminate(_));
+        let done = match target.map(|head| (head.run, head.status.is_open())) {
+            Some((run, true)) => {
+                self.deliver(run, post.message, now);
+                true
+            }
+            Some((_, false)) => stops,
+            None => false,
+        };
+        post.answer.map(|event| match done {
+            true => Message::ExternalDone(event),
+            false => Message::RefuseExternal(event, ExternalRefusal::NotFound),
+        })
+    }
+
+    /// Nothing of a closed run rings, but the limits of what workers still have.
+    fn silence(&mut self, run: RunId) {
+        let alarms = self.index.alarms_of(run).collect::<Vec<_>>();
+        for alarm in alarms.into_iter().filter(|alarm| alarm.what.message().is_some()) {
+            self.disarm(run, alarm);
+        }
+    }
+
+    /// The answer to a commit that was written, now or before.
+    fn committed(&self, commit: &Commit, hits: Vec<AttemptHit>) -> Committed {
+        let row = &self.rows.runs[&commit.run];
+        let began = |new: &NewActivity| {
+            let live = &row.activities.get(&new.activity)?.live;
+            let holder = &new.start.as_ref()?.holder;
+            let own = live.started().is_some_and(|start| start.holder == *holder);
+            own.then_some((new.activity, live.attempt))
+        };
+        Committed {
+            version: row.head.version,
+            unread: row.unread(UNREAD_MAX),
+            hits,
+            started: commit.activities.iter().filter_map(began).collect(),
+        }
+    }
+}
+
+fn together(mut ranges: Vec<Ranges>) -> Ranges {
+    match ranges.len() {
+        0 | 1 => ranges.pop().unwrap_or_default(),
+        _ => ranges.iter().flat_map(Ranges::ids).collect(),
+    }
+}

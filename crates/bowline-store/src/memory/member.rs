@@ -1,0 +1,94 @@
+//! Members enter, report and leave.
+
+use bowline_core::{Epoch, EventId, Place, RunId, Time, lose};
+
+use super::{Data, settle::proves};
+use crate::{
+    AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed, Result, Sighting,
+};
+
+impl Data {
+    pub(super) fn join(&mut self, join: &Join) -> Result<Joined> {
+        self.clock(join.now);
+        self.rows.epoch.0 += 1;
+        let epoch = self.rows.epoch;
+        self.index.joined(epoch);
+        Ok(Joined { epoch })
+    }
+
+    pub(super) fn renew(&mut self, renewal: Renewal) -> Result<Renewed> {
+        let Renewal { epoch, now, .. } = renewal;
+        self.clock(now);
+        self.alive(epoch)?;
+        for (run, activity) in self.attempts_by(epoch) {
+            self.fold(run, activity);
+        }
+        let heartbeats =
+            renewal.heartbeats.into_iter().map(|beat| self.heartbeat(beat, now)).collect();
+        renewal.sightings.iter().for_each(|sighting| self.sight(sighting));
+        let own = self.attempts_by(epoch);
+        let cancels =
+            own.into_iter().filter_map(|(run, activity)| self.hit(run, activity)).collect();
+        if renewal.leave {
+            self.leave(epoch, now);
+        }
+        Ok(Renewed { heartbeats, cancels })
+    }
+
+    fn attempts_by(&self, epoch: Epoch) -> Vec<(RunId, EventId)> {
+        self.index.attempts_by(epoch).map(|(run, activity, _)| (run, activity)).collect()
+    }
+
+    fn heartbeat(&mut self, beat: Heartbeat, now: Time) -> HeartbeatReply {
+        let AttemptRef { run, activity, attempt } = beat.attempt;
+        self.fold(run, activity);
+        let alive = self.index.epoch();
+        let own = self.rows.runs.get_mut(&run).and_then(|row| row.activities.get_mut(&activity));
+        let Some(live) = own.map(|own| &mut own.live).filter(|live| live.attempt == attempt) else {
+            return HeartbeatReply::Gone;
+        };
+        let Place::Started(start) = &mut live.place else { return HeartbeatReply::Gone };
+        if !proves(&beat.proof, &start.holder, alive) {
+            return HeartbeatReply::Gone;
+        }
+        start.heard_at = now;
+        live.heartbeat = beat.details.or(live.heartbeat.take());
+        match &live.cancel {
+            Some(record) => HeartbeatReply::Cancelled(record.cause.clone()),
+            None => HeartbeatReply::Alive,
+        }
+    }
+
+    fn sight(&mut self, sighting: &Sighting) {
+        let AttemptRef { run, activity, attempt } = sighting.attempt;
+        let own = self.rows.runs.get_mut(&run).and_then(|row| row.activities.get_mut(&activity));
+        let live = own.map(|own| &mut own.live).filter(|live| live.attempt == attempt);
+        if let Some(record) = live.and_then(|live| live.cancel.as_mut()) {
+            record.delivered_at = record.delivered_at.or(Some(sighting.delivered_at));
+            record.observed_at = record.observed_at.or(sighting.observed_at);
+        }
+    }
+
+    fn leave(&mut self, epoch: Epoch, now: Time) {
+        for (run, activity) in self.attempts_by(epoch) {
+            self.lose(run, activity, now);
+        }
+        let held: Vec<RunId> = self.index.held_by(epoch).collect();
+        held.into_iter().for_each(|run| self.release(run));
+        self.index.left();
+    }
+
+    /// The member that had an attempt is dead, and its process with it.
+    pub(super) fn lose(&mut self, run: RunId, activity: EventId, now: Time) {
+        self.fold(run, activity);
+        let Some(own) = self.rows.known(run).activities.get_mut(&activity) else { return };
+        let start = own.live.started().cloned();
+        let step = lose(&own.spec, &mut own.live, true, now);
+        self.stepped(run, activity, start.as_ref(), &step, now);
+    }
+
+    pub(super) fn release(&mut self, run: RunId) {
+        self.rows.known(run).head.holder = None;
+        self.stand(run);
+    }
+}

@@ -1,0 +1,117 @@
+//! The rows: what a durable store has in its tables.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use bowline_core::{
+    ActivityLive, ActivitySpec, Address, Alarm, Batch, Epoch, EventId, Message, Namespace, Number,
+    ParentClose, Place, Ranges, ReceiptId, Received, RequestId, RunId, WorkflowId,
+};
+
+use crate::{Error, Head, ReceiptRow, Result, RunKey, Snapshot, left_by, ready::Mark};
+
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) epoch: Epoch,
+    pub(super) runs: BTreeMap<RunId, Run>,
+    /// The newest run of each workflow id.
+    pub(super) current: BTreeMap<(Namespace, WorkflowId), RunId>,
+    pub(super) children: BTreeMap<RunId, BTreeSet<RunId>>,
+    pub(super) receipts: BTreeMap<ReceiptId, ReceiptRow>,
+}
+
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) head: Head,
+    pub(super) request_id: RequestId,
+    pub(super) close: ParentClose,
+    pub(super) batches: Vec<Batch>,
+    pub(super) snapshot: Option<Snapshot>,
+    pub(super) inbox: BTreeMap<Number, Received>,
+    pub(super) activities: BTreeMap<EventId, Activity>,
+    pub(super) alarms: BTreeSet<Alarm>,
+    pub(super) marks: Vec<Mark>,
+    pub(super) marks_made: u64,
+    pub(super) never_started: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Activity {
+    pub(super) spec: Arc<ActivitySpec>,
+    pub(super) live: ActivityLive,
+}
+
+impl Rows {
+    pub(super) fn run(&self, run: RunId) -> Result<&Run> {
+        self.runs.get(&run).ok_or(Error::Missing("run"))
+    }
+
+    pub(super) fn known(&mut self, run: RunId) -> &mut Run {
+        self.runs.get_mut(&run).expect("the run was found before")
+    }
+
+    pub(super) fn key(&self, key: &RunKey) -> Option<&Run> {
+        match key {
+            RunKey::Run(run) => self.runs.get(run),
+            RunKey::Current(namespace, id) => self.current(*namespace, id),
+        }
+    }
+
+    pub(super) fn current(&self, namespace: Namespace, id: &WorkflowId) -> Option<&Run> {
+        self.runs.get(self.current.get(&(namespace, id.clone()))?)
+    }
+
+    pub(super) fn resolve(&self, address: &Address) -> Option<&Run> {
+        match address {
+            Address::Run(run) => self.runs.get(run),
+            Address::Current(namespace, id) => self.current(*namespace, id),
+            Address::Chain(first) => {
+                let mut run = self.runs.get(first)?;
+                while let Some(next) = run.head.successor.and_then(|next| self.runs.get(&next)) {
+                    run = next;
+                }
+                Some(run)
+            }
+        }
+    }
+
+    /// What becomes of a run when its parent closes; what a closed parent had let go of is left.
+    pub(super) fn policy(&self, run: &Run) -> ParentClose {
+        let parent = run.head.parent.and_then(|(id, event)| Some((self.runs.get(&id)?, event)));
+        match parent {
+            Some((parent, event)) if parent.left().contains(event) => ParentClose::Abandon,
+            _ => run.close,
+        }
+    }
+}
+
+impl Run {
+    pub(super) fn marked(&self, activity: EventId) -> Option<&Mark> {
+        self.marks.iter().find(|mark| mark.ranges.contains(activity))
+    }
+
+    /// The first unread message that carries out this request.
+    pub(super) fn repeats(&self, message: &Message) -> bool {
+        let wanted = message.request_id();
+        wanted.is_some() && self.inbox.values().any(|r| r.message.request_id() == wanted)
+    }
+
+    pub(super) fn unread(&self, most: usize) -> Vec<Received> {
+        self.inbox.values().take(most).cloned().collect()
+    }
+
+    /// What it let go of, or left alone, when it closed.
+    pub(super) fn left(&self) -> Ranges {
+        let last = self.batches.last().filter(|_| !self.head.status.is_open());
+        last.and_then(|batch| left_by(batch).ok()).unwrap_or_default()
+    }
+
+    /// Waiting activities and, of each, whether a mark covers it.
+    pub(super) fn queued(&self) -> impl Iterator<Item = (EventId, bool)> {
+        let waits = |activity: &Activity| matches!(activity.live.place, Place::Queued { .. });
+        let queued = self.activities.iter().filter(move |(_, activity)| waits(activity));
+        queued.map(|(id, _)| (*id, self.marked(*id).is_some()))
+    }
+}

@@ -1,0 +1,130 @@
+//! Work that decisions left for later, a few rows at a time.
+
+use std::collections::BTreeSet;
+
+use bowline_core::{EventId, Place, RunId, Time};
+
+use super::Data;
+use crate::{
+    Result, Subtree, Sweep, Swept,
+    ready::{Change, Mark},
+};
+
+impl Data {
+    pub(super) fn sweep(&mut self, sweep: &Sweep) -> Result<Swept> {
+        self.clock(sweep.now);
+        self.alive(sweep.epoch)?;
+        let mut room = sweep.limit;
+        let more = [
+            self.fold_marks(&mut room),
+            self.lose_attempts(sweep, &mut room),
+            self.release_runs(sweep, &mut room),
+            self.expire_receipts(sweep.now, &mut room),
+            self.expire_runs(sweep, &mut room),
+        ];
+        Ok(Swept { rows: sweep.limit - room, more: more.contains(&true) })
+    }
+
+    /// Forgets rows that a mark covers and nobody had started. True if some are left.
+    fn fold_marks(&mut self, room: &mut usize) -> bool {
+        loop {
+            let next = self.index.marks().next().map(|(run, mark)| (run, mark.clone()));
+            let Some((run, mark)) = next else { return false };
+            let covered = self.covered(run, &mark, *room + 1);
+            for activity in covered.iter().take(*room) {
+                self.never_started(run, *activity);
+            }
+            if covered.len() > *room {
+                *room = 0;
+                return true;
+            }
+            *room -= covered.len();
+            self.rows.known(run).marks.retain(|own| own.number != mark.number);
+            self.index.apply([Change::Folded(run, mark.number)]);
+        }
+    }
+
+    fn covered(&mut self, run: RunId, mark: &Mark, most: usize) -> Vec<EventId> {
+        let row = self.rows.known(run);
+        let rows = mark
+            .ranges
+            .ranges()
+            .iter()
+            .flat_map(|range| row.activities.range(range.first..=range.last));
+        let queued = rows.filter(|(_, own)| matches!(own.live.place, Place::Queued { .. }));
+        queued.map(|(activity, _)| *activity).take(most).collect()
+    }
+
+    fn lose_attempts(&mut self, sweep: &Sweep, room: &mut usize) -> bool {
+        let lost: Vec<_> = self.index.attempts_outside(sweep.epoch).take(*room + 1).collect();
+        for (run, activity) in lost.iter().take(*room) {
+            self.lose(*run, *activity, sweep.now);
+        }
+        spend(room, lost.len())
+    }
+
+    fn release_runs(&mut self, sweep: &Sweep, room: &mut usize) -> bool {
+        let held: Vec<_> = self.index.held_outside(sweep.epoch).take(*room + 1).collect();
+        held.iter().take(*room).for_each(|run| self.release(*run));
+        spend(room, held.len())
+    }
+
+    fn expire_receipts(&mut self, now: Time, room: &mut usize) -> bool {
+        let expired = self.rows.receipts.values().filter(|receipt| receipt.keep_until <= now);
+        let expired: Vec<_> = expired.map(|receipt| receipt.id).take(*room + 1).collect();
+        for id in expired.iter().take(*room) {
+            self.rows.receipts.remove(id);
+        }
+        spend(room, expired.len())
+    }
+
+    /// Runs that nobody keeps and of whose subtree nothing is left.
+    fn expire_runs(&mut self, sweep: &Sweep, room: &mut usize) -> bool {
+        let over = |closed: Time| {
+            sweep.retention.is_some_and(|retention| closed.after(retention) <= sweep.now)
+        };
+        let heads = self.rows.runs.values().map(|row| &row.head);
+        let expired =
+            heads.filter(|head| head.closed_at.is_some_and(|closed| head.deleted || over(closed)));
+        let expired: Vec<RunId> = expired.map(|head| head.run).collect();
+        if expired.is_empty() {
+            return false;
+        }
+        let kept = self.kept();
+        let gone = |run: &RunId| {
+            let left = self.leftovers(&Subtree::Run(*run));
+            !kept.contains(run) && left.is_ok_and(|left| left.settled())
+        };
+        let gone: Vec<RunId> = expired.into_iter().filter(gone).take(*room + 1).collect();
+        gone.iter().take(*room).for_each(|run| self.remove(*run));
+        spend(room, gone.len())
+    }
+
+    /// Runs that a receipt tells about.
+    fn kept(&self) -> BTreeSet<RunId> {
+        let targets = self.rows.receipts.values().map(|receipt| receipt.run);
+        targets.flat_map(|run| self.subtree(run)).collect()
+    }
+
+    fn remove(&mut self, run: RunId) {
+        let Some(row) = self.rows.runs.remove(&run) else { return };
+        let name = (run.namespace, row.head.workflow_id);
+        if self.rows.current.get(&name) == Some(&run) {
+            self.rows.current.remove(&name);
+        }
+        if let Some((parent, _)) = row.head.parent
+            && let Some(children) = self.rows.children.get_mut(&parent)
+        {
+            children.remove(&run);
+        }
+        self.rows.children.remove(&run);
+        self.index.apply([Change::RunGone(run)]);
+    }
+}
+
+/// Takes what was found from the room there is; true if there was more.
+fn spend(room: &mut usize, found: usize) -> bool {
+    let more = found > *room;
+    *room -= found.min(*room);
+    more
+}
