@@ -269,3 +269,39 @@ macro_rules! conformance_group {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    /// A case that is written and not listed would never run, and nobody would notice.
+    #[test]
+    fn every_case_is_listed() {
+        let listed = include_str!("conformance.rs");
+        let files = [
+            include_str!("conformance/answer.rs"),
+            include_str!("conformance/ask.rs"),
+            include_str!("conformance/cancel.rs"),
+            include_str!("conformance/claim.rs"),
+            include_str!("conformance/commit.rs"),
+            include_str!("conformance/crash.rs"),
+            include_str!("conformance/history.rs"),
+            include_str!("conformance/leftovers.rs"),
+            include_str!("conformance/mark.rs"),
+            include_str!("conformance/member.rs"),
+            include_str!("conformance/post.rs"),
+            include_str!("conformance/query.rs"),
+            include_str!("conformance/retention.rs"),
+            include_str!("conformance/settle.rs"),
+            include_str!("conformance/start.rs"),
+            include_str!("conformance/timer.rs"),
+            include_str!("conformance/watch.rs"),
+        ];
+        for line in files.iter().flat_map(|file| file.lines()) {
+            let Some((name, _)) = line.strip_prefix("pub fn ").and_then(|l| l.split_once('('))
+            else {
+                continue;
+            };
+            let lines = listed.lines().filter(|line| line.trim() == name);
+            assert_eq!(lines.count(), 1, "{name} stands in its file and not in the list");
+        }
+    }
+}
