@@ -1,1 +1,24 @@
-//! Bowline's engine and worker: turns, activities, cancellation.
+//! Bowline's engine and worker: durable workflows in this process, on any store.
+//!
+//! [`Engine`] is what doors stand on. `engine/` reads, decides, writes and tells, and never runs
+//! user code; `worker/` runs user code, and never touches a store.
+
+mod builder;
+mod engine;
+mod error;
+mod handle;
+
+pub mod clock;
+pub mod ids;
+pub mod limits;
+pub mod worker;
+
+pub use bowline_core as core;
+pub use bowline_store as store;
+pub use builder::{Builder, QueueOptions};
+pub use engine::{
+    remote::{Answered, RemoteActivity, RemoteHeartbeat, RemoteTurn},
+    submit::{CancelRequest, StartOptions},
+};
+pub use error::{Error, Result};
+pub use handle::Engine;

@@ -1,0 +1,185 @@
+//! What an engine is told before it starts.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+use bowline_core::{Identity, Name, Namespace, Queue};
+use bowline_replay::Workflow;
+use bowline_store::Store;
+
+use crate::{
+    Engine, Error, Result,
+    clock::{Clock, SystemClock},
+    engine::{Core, Settings},
+    ids::{Ids, RandomIds},
+    limits,
+    worker::{
+        Setup, Worker,
+        registry::{Activities, ActivityCode, Workflows},
+    },
+};
+
+/// How one queue is worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueOptions {
+    /// How many activities may run at once.
+    pub slots: usize,
+    /// How many may be started per second; unset for no limit.
+    pub rate: Option<u32>,
+}
+
+impl Default for QueueOptions {
+    fn default() -> Self {
+        Self { slots: limits::SLOTS, rate: None }
+    }
+}
+
+/// An engine that has not started yet.
+pub struct Builder {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    identity: Identity,
+    namespace: Namespace,
+    queues: BTreeMap<Queue, QueueOptions>,
+    workflows: Workflows,
+    activities: Activities,
+    faults: Vec<String>,
+    lease: Duration,
+    retention: Option<Duration>,
+    receipts_kept: Duration,
+    cached_runs: usize,
+    threads: usize,
+    stuck_after: Duration,
+    crash_file: Option<PathBuf>,
+}
+
+impl Builder {
+    /// An engine on a store, with nothing to run.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
+        Self {
+            store,
+            clock: Arc::new(SystemClock::default()),
+            ids: Arc::new(RandomIds),
+            identity: Identity::from(format!("{}@local", std::process::id())),
+            namespace: Namespace(1),
+            queues: BTreeMap::new(),
+            workflows: Workflows::default(),
+            activities: Activities::default(),
+            faults: Vec::new(),
+            lease: limits::LEASE,
+            retention: None,
+            receipts_kept: limits::RECEIPT_KEPT,
+            cached_runs: limits::CACHED_RUNS,
+            threads,
+            stuck_after: limits::TURN_STUCK,
+            crash_file: None,
+        }
+    }
+
+    /// Another clock than the machine's.
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Another source of ids than chance.
+    pub fn ids(self, ids: Arc<dyn Ids>) -> Self {
+        Self { ids, ..self }
+    }
+
+    /// What this process calls itself.
+    pub fn identity(self, identity: impl Into<Identity>) -> Self {
+        Self { identity: identity.into(), ..self }
+    }
+
+    /// Works on a queue.
+    pub fn queue(mut self, queue: impl Into<Queue>, options: QueueOptions) -> Self {
+        self.queues.insert(queue.into(), options);
+        self
+    }
+
+    /// Runs a workflow. `start` refuses a name that is taken.
+    pub fn workflow(mut self, name: impl Into<Name>, code: Arc<dyn Workflow>) -> Self {
+        if let Err(fault) = self.workflows.register(name.into(), code) {
+            self.faults.push(fault.to_string());
+        }
+        self
+    }
+
+    /// Runs an activity. `start` refuses a name that is taken.
+    pub fn activity(mut self, name: impl Into<Name>, code: Arc<dyn ActivityCode>) -> Self {
+        if let Err(fault) = self.activities.register(name.into(), code) {
+            self.faults.push(fault.to_string());
+        }
+        self
+    }
+
+    /// How long this process may be silent before others may take its work.
+    pub fn lease(self, lease: Duration) -> Self {
+        Self { lease, ..self }
+    }
+
+    /// How long closed runs are kept; for ever, unless this is said.
+    pub fn retention(self, kept: Duration) -> Self {
+        Self { retention: Some(kept), ..self }
+    }
+
+    /// How long receipts of cancels are kept.
+    pub fn receipts_kept(self, kept: Duration) -> Self {
+        Self { receipts_kept: kept, ..self }
+    }
+
+    /// How many runs stay in memory between turns.
+    pub fn cached_runs(self, cached_runs: usize) -> Self {
+        Self { cached_runs, ..self }
+    }
+
+    /// How many threads run workflow code.
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// How long a turn may take before its thread is given up.
+    pub fn stuck_after(self, stuck_after: Duration) -> Self {
+        Self { stuck_after, ..self }
+    }
+
+    /// A small file that names the run each thread is in, so that a run which keeps taking the
+    /// whole process down is found out and parked.
+    pub fn crash_file(self, path: impl Into<PathBuf>) -> Self {
+        Self { crash_file: Some(path.into()), ..self }
+    }
+
+    /// Enters the store and begins to work.
+    ///
+    /// # Errors
+    /// If something that was registered is not acceptable, or the store cannot be entered.
+    pub async fn start(self) -> Result<Engine> {
+        if let Some(fault) = self.faults.first() {
+            return Err(Error::Invalid(fault.clone()));
+        }
+        if self.threads == 0 || self.cached_runs == 0 {
+            return Err(Error::Invalid("threads and cached runs must be more than none".into()));
+        }
+        let settings = Settings {
+            identity: self.identity.clone(),
+            namespace: self.namespace,
+            lease: self.lease,
+            retention: self.retention,
+            receipts_kept: self.receipts_kept,
+        };
+        let core = Core::open(self.store, self.clock, self.ids, settings).await?;
+        let setup = Setup {
+            identity: self.identity,
+            queues: self.queues,
+            workflows: self.workflows,
+            activities: self.activities,
+            cached_runs: self.cached_runs,
+            threads: self.threads,
+            stuck_after: self.stuck_after,
+            crash_file: self.crash_file,
+        };
+        let worker = Worker::start(&core, setup).await?;
+        Ok(Engine::new(core, worker))
+    }
+}

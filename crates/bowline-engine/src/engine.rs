@@ -1,0 +1,148 @@
+//! The half of the house that never runs user code: it reads, decides, writes and tells.
+//!
+//! One [`Core`] is shared by the doors, which ask, and by the worker, which claims and settles.
+
+pub(crate) mod alarm;
+pub(crate) mod control;
+pub(crate) mod desk;
+pub(crate) mod follow;
+pub(crate) mod intake;
+pub(crate) mod member;
+pub(crate) mod receipt;
+pub(crate) mod remote;
+pub(crate) mod run;
+pub(crate) mod submit;
+pub(crate) mod sweep;
+pub(crate) mod update;
+pub(crate) mod watch;
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bowline_core::{CommitId, Epoch, Fence, Identity, Namespace, RunId, Time};
+use bowline_store::{Join, Store};
+use tokio::runtime::Handle;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{Result, clock::Clock, ids::Ids};
+
+/// What the whole engine shares.
+pub(crate) struct Core {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) settings: Settings,
+    /// This opening of the store.
+    pub(crate) epoch: Epoch,
+    /// Where background work runs.
+    pub(crate) runtime: Handle,
+    /// Background work that a close waits for.
+    pub(crate) background: TaskTracker,
+    /// Fires when the engine shuts down.
+    pub(crate) stopping: CancellationToken,
+    /// Who waits for runs to change.
+    pub(crate) followers: follow::Followers,
+    /// Who waits for updates to be answered.
+    pub(crate) updates: update::Waiters,
+    /// How cancels and stops reach workers.
+    pub(crate) control: control::Control,
+    /// The local worker, if there is one.
+    pub(crate) local: OnceLock<Arc<dyn desk::Local>>,
+    /// Remote workers that wait for turns, activities or notices.
+    pub(crate) polls: remote::Polls,
+    /// Wakes the loops below.
+    pub(crate) bells: watch::Bells,
+    fences: AtomicU64,
+}
+
+/// What the engine was told once, at its start.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) identity: Identity,
+    pub(crate) namespace: Namespace,
+    pub(crate) lease: Duration,
+    pub(crate) retention: Option<Duration>,
+    pub(crate) receipts_kept: Duration,
+}
+
+/// Fences that the engine makes itself are apart from those that the store makes.
+const OWN_FENCES: u64 = 1 << 62;
+
+impl Core {
+    /// Enters the store and starts the loops that keep time, sweep and listen.
+    pub(crate) async fn open(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        settings: Settings,
+    ) -> Result<Arc<Self>> {
+        let join =
+            Join { identity: settings.identity.clone(), lease: settings.lease, now: clock.now() };
+        let hints = store.watch();
+        let epoch = store.join(join).await?.epoch;
+        let core = Arc::new(Self {
+            store,
+            clock,
+            ids,
+            settings,
+            epoch,
+            runtime: Handle::current(),
+            background: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            followers: follow::Followers::default(),
+            updates: update::Waiters::default(),
+            control: control::Control::default(),
+            local: OnceLock::new(),
+            polls: remote::Polls::default(),
+            bells: watch::Bells::default(),
+            fences: AtomicU64::new(OWN_FENCES),
+        });
+        core.spawn(sweep::run(core.clone()));
+        core.spawn(alarm::run(core.clone()));
+        core.spawn(intake::run(core.clone()));
+        core.spawn(member::run(core.clone()));
+        core.spawn(watch::run(core.clone(), hints));
+        Ok(core)
+    }
+
+    /// Runs something in the background until the engine stops.
+    pub(crate) fn spawn(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
+        let stopping = self.stopping.clone();
+        self.background.spawn_on(
+            async move { stopping.run_until_cancelled_owned(work).await.unwrap_or(()) },
+            &self.runtime,
+        );
+    }
+
+    /// Runs something that must be finished, even while the engine stops: a write whose answer
+    /// somebody needs.
+    pub(crate) fn finish(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
+        self.background.spawn_on(work, &self.runtime);
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    pub(crate) fn draw(&self) -> u128 {
+        self.ids.draw(self.now())
+    }
+
+    pub(crate) fn new_run(&self) -> RunId {
+        RunId { namespace: self.settings.namespace, uuid: self.draw() }
+    }
+
+    pub(crate) fn new_commit(&self) -> CommitId {
+        CommitId(self.draw())
+    }
+
+    pub(crate) fn new_fence(&self) -> Fence {
+        let counter = self.fences.fetch_add(1, Ordering::Relaxed);
+        Fence { epoch: self.epoch, counter }
+    }
+}

@@ -1,0 +1,145 @@
+//! The push half of the engine: a committed cancel finds the worker that runs the attempt.
+//!
+//! In:    attempts that a commit, an alarm or a renewal has hit.
+//! Out:   a notice on the one control channel of the worker that has the attempt.
+//! Never: writes, decides, or is needed for correctness. A lost notice is found again at renewal;
+//!        one that comes twice is recognised by its id.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use bowline_core::{CancelActivity, ControlQueue, Holder, Notice, Time};
+use bowline_store::{AttemptHit, AttemptRef, Sighting};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::Core;
+use crate::{Result, limits};
+
+/// The control channels of remote workers. Each is a mailbox: one worker that does not come for
+/// its notices delays nobody else.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    channels: Mutex<BTreeMap<ControlQueue, Arc<Channel>>>,
+}
+
+#[derive(Debug, Default)]
+struct Channel {
+    waiting: Mutex<Mailbox>,
+    arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Mailbox {
+    fresh: VecDeque<CancelActivity>,
+    /// Handed out, but the worker has not said that it has them: since when.
+    out: Vec<(Time, CancelActivity)>,
+}
+
+impl Core {
+    /// Passes hits on to whoever runs the attempts.
+    pub(crate) fn push(self: &Arc<Self>, hits: Vec<AttemptHit>) {
+        for hit in hits {
+            let notice = CancelActivity {
+                run: hit.run,
+                activity: hit.activity,
+                attempt: hit.attempt,
+                cause: hit.cause,
+                decided_at: hit.decided_at,
+                cancel: hit.cancel,
+            };
+            match hit.holder {
+                Holder::Native(fence) if fence.epoch == self.epoch => {
+                    if let Some(local) = self.local.get() {
+                        local.notify(Notice::CancelActivity(notice));
+                    }
+                }
+                // Another member's: it learns from its own renewal.
+                Holder::Native(_) => {}
+                Holder::Remote { control, .. } => self.control.put(&control, notice),
+            }
+        }
+    }
+
+    /// Waits for notices for a remote worker, and takes all there are.
+    pub(crate) async fn poll_control(
+        &self,
+        control: &ControlQueue,
+        until: Time,
+    ) -> Vec<CancelActivity> {
+        let channel = self.control.channel(control);
+        loop {
+            let arrived = channel.arrived.notified();
+            let notices = channel.waiting.lock().take(self.now());
+            if !notices.is_empty() {
+                return notices;
+            }
+            tokio::select! {
+                () = arrived => {}
+                () = self.clock.sleep_until(until) => return Vec::new(),
+                () = self.stopping.cancelled() => return Vec::new(),
+            }
+        }
+    }
+
+    /// A remote worker has these notices.
+    pub(crate) async fn acknowledge(
+        self: &Arc<Self>,
+        control: &ControlQueue,
+        notices: &[CancelActivity],
+    ) -> Result<()> {
+        let channel = self.control.channel(control);
+        channel.waiting.lock().out.retain(|(_, out)| notices.iter().all(|n| n.id() != out.id()));
+        let delivered_at = self.now();
+        let sightings = notices.iter().filter(|notice| notice.cancel).map(|notice| Sighting {
+            attempt: AttemptRef {
+                run: notice.run,
+                activity: notice.activity,
+                attempt: notice.attempt,
+            },
+            delivered_at,
+            observed_at: None,
+        });
+        self.report(Vec::new(), sightings.collect()).await?;
+        Ok(())
+    }
+}
+
+impl Control {
+    fn channel(&self, control: &ControlQueue) -> Arc<Channel> {
+        let mut channels = self.channels.lock();
+        if channels.len() >= limits::CONTROL_CHANNELS {
+            channels.retain(|_, channel| Arc::strong_count(channel) > 1);
+        }
+        channels.entry(control.clone()).or_default().clone()
+    }
+
+    fn put(&self, control: &ControlQueue, notice: CancelActivity) {
+        if control.is_empty() {
+            // This worker has no such channel: it learns from the answer to its heartbeat.
+            return;
+        }
+        let channel = self.channel(control);
+        let mut waiting = channel.waiting.lock();
+        if waiting.fresh.len() < limits::NOTICES {
+            waiting.fresh.push_back(notice);
+        }
+        drop(waiting);
+        channel.arrived.notify_one();
+    }
+}
+
+impl Mailbox {
+    /// Everything that is new, and what was handed out but not acknowledged in time.
+    fn take(&mut self, now: Time) -> Vec<CancelActivity> {
+        let (late, out): (Vec<_>, Vec<_>) =
+            self.out.drain(..).partition(|(since, _)| since.after(limits::QUERY) <= now);
+        self.out = out;
+        let late = late.into_iter().map(|(_, notice)| notice);
+        let notices: Vec<_> = late.chain(self.fresh.drain(..)).collect();
+        self.out.extend(notices.iter().map(|notice| (now, notice.clone())));
+        notices
+    }
+}

@@ -1,0 +1,234 @@
+//! What passes between the engine and the local worker: leases, attempts, reports.
+//!
+//! The worker claims and settles here, and never sees a store.
+
+use std::sync::Arc;
+
+use bowline_core::{
+    Decided, Ending, Event, Fence, Identity, Name, Namespace, Notice, Number, Queue, Received,
+    RunId, Rung, Step, Time, TurnRecord, Version,
+};
+pub(crate) use bowline_store::{AttemptRef, Heartbeat, Proof, Sighting};
+use bowline_store::{
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Quarantine, Read, Settle,
+    Want,
+};
+
+use super::{Core, run::events, submit::TurnCommit};
+pub(crate) use crate::worker::{activity::Assignment, slots::Permit};
+use crate::{Error, Result};
+
+/// The local worker, as the engine sees it. Calls return at once.
+pub(crate) trait Local: Send + Sync {
+    /// A run that it holds has messages.
+    fn inbox_grew(&self, run: RunId);
+    /// A run that nobody holds waits in a queue.
+    fn turn_waits(&self, namespace: Namespace, queue: &Queue);
+    /// An activity waits in a queue.
+    fn activity_waits(&self, namespace: Namespace, queue: &Queue);
+    /// Anything may have happened.
+    fn everything(&self);
+    /// An attempt of its own must be told something.
+    fn notify(&self, notice: Notice);
+    /// Whether any attempt of its own is running.
+    fn is_running(&self) -> bool;
+    /// What its attempts have reported since the last time.
+    fn take_reports(&self) -> Reports;
+    /// A free slot for an activity, if there is one and nothing older waits for it.
+    fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation>;
+    /// The attempt that a slot was reserved for is durable: run it.
+    fn begin(&self, reservation: Reservation, assignment: Assignment);
+}
+
+/// A slot that is kept for an attempt whose start is being written. Dropping it frees the slot.
+pub(crate) struct Reservation {
+    pub(crate) fence: Fence,
+    pub(crate) worker: Identity,
+    pub(crate) permit: Permit,
+}
+
+/// What attempts have reported.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    pub(crate) heartbeats: Vec<Heartbeat>,
+    pub(crate) sightings: Vec<Sighting>,
+}
+
+/// A native run that the local worker holds now.
+#[derive(Debug)]
+pub(crate) struct TurnLease {
+    pub(crate) run: RunId,
+    pub(crate) name: Name,
+    pub(crate) fence: Fence,
+    pub(crate) version: Version,
+    pub(crate) consumed: Number,
+    pub(crate) record: TurnRecord,
+    pub(crate) events: Vec<Event>,
+    pub(crate) inbox: Vec<Received>,
+}
+
+/// What became of a turn's commit.
+#[derive(Debug)]
+pub(crate) struct TurnDone {
+    pub(crate) version: Version,
+    pub(crate) unread: Vec<Received>,
+}
+
+/// The end of an attempt, as the worker saw it.
+#[derive(Clone, Debug)]
+pub(crate) struct AttemptEnd {
+    pub(crate) attempt: AttemptRef,
+    pub(crate) fence: Fence,
+    pub(crate) ending: Ending,
+    pub(crate) rung: Option<Rung>,
+    pub(crate) delivered_at: Option<Time>,
+    pub(crate) observed_at: Option<Time>,
+}
+
+impl Core {
+    /// Takes runs that wait for a turn. A run whose history does not read is parked, so that it
+    /// holds up nobody else.
+    pub(crate) async fn claim_turns(
+        self: &Arc<Self>,
+        queues: Vec<Queue>,
+        names: Vec<Name>,
+        count: usize,
+    ) -> Result<Vec<TurnLease>> {
+        let claim = ClaimRuns {
+            epoch: self.epoch,
+            namespace: self.settings.namespace,
+            want: Want::Turn,
+            queues,
+            names,
+            count,
+            now: self.now(),
+        };
+        let claimed = self.retrying(|| self.store.claim_runs(claim.clone())).await?;
+        let mut leases = Vec::with_capacity(claimed.len());
+        for claimed in claimed {
+            let (run, fence) = (claimed.read.head.run, claimed.fence);
+            match lease(claimed) {
+                Ok(lease) => leases.push(lease),
+                Err(error) => self.park(run, fence, 1, error.to_string()).await,
+            }
+        }
+        Ok(leases)
+    }
+
+    /// Reads what waits for a run that the worker holds.
+    pub(crate) async fn unread(&self, run: RunId) -> Result<Vec<Received>> {
+        Ok(self.read(Read::inbox(run)).await?.inbox)
+    }
+
+    /// Writes a turn, starts what it may start at once, and tells everybody concerned.
+    pub(crate) async fn commit_turn(
+        self: &Arc<Self>,
+        lease: (RunId, Fence, Version),
+        decided: Decided,
+        release: bool,
+    ) -> Result<TurnDone> {
+        let (run, fence, expected) = lease;
+        let turn = TurnCommit { run, fence: Some(fence), expected, decided, release };
+        let committed = self.commit(turn).await?;
+        Ok(TurnDone { version: committed.version, unread: committed.unread })
+    }
+
+    /// Puts a run into quarantine: visible, untouched, and tried again only when somebody says so.
+    pub(crate) async fn park(
+        self: &Arc<Self>,
+        run: RunId,
+        fence: Option<Fence>,
+        failures: u32,
+        reason: String,
+    ) {
+        tracing::error!(%run, %reason, "the run is put into quarantine");
+        let quarantine = Quarantine { since: self.now(), failures, reason };
+        if let Err(error) = self.quarantine(run, fence, Some(quarantine)).await {
+            tracing::error!(%run, %error, "the run could not be put into quarantine");
+        }
+    }
+
+    /// Starts activities that wait.
+    pub(crate) async fn claim_activities(
+        &self,
+        queue: Queue,
+        names: Vec<Name>,
+        count: usize,
+        worker: Identity,
+    ) -> Result<Vec<Assignment>> {
+        let claim = ClaimActivities {
+            epoch: self.epoch,
+            namespace: self.settings.namespace,
+            queue,
+            names,
+            count,
+            holder: HolderKind::Native,
+            worker,
+            now: self.now(),
+        };
+        let claimed = self.retrying(|| self.store.claim_activities(claim.clone())).await?;
+        Ok(claimed.into_iter().filter_map(assignment).collect())
+    }
+
+    /// Ends an attempt.
+    pub(crate) async fn settle(&self, end: AttemptEnd) -> Result<Step> {
+        let settle = Settle {
+            run: end.attempt.run,
+            activity: end.attempt.activity,
+            attempt: end.attempt.attempt,
+            proof: Proof::Native(end.fence),
+            ending: end.ending,
+            rung: end.rung,
+            delivered_at: end.delivered_at,
+            observed_at: end.observed_at,
+            now: self.now(),
+        };
+        self.settle_any(settle).await
+    }
+
+    pub(crate) async fn settle_any(&self, settle: Settle) -> Result<Step> {
+        let run = settle.run;
+        let settled = self
+            .retrying(|| {
+                let settling = self.store.settle(vec![settle.clone()]);
+                async move { settling.await.pop().unwrap_or(Err(bowline_store::Error::Shut)) }
+            })
+            .await?;
+        self.followers.tell(run);
+        Ok(settled.step)
+    }
+}
+
+fn lease(claimed: ClaimedRun) -> Result<TurnLease> {
+    let ClaimedRun { read, fence } = claimed;
+    let run = read.head.run;
+    Ok(TurnLease {
+        run,
+        name: read.head.name,
+        fence: fence.ok_or_else(|| Error::Invalid("a native run without a lease".into()))?,
+        version: read.head.version,
+        consumed: read.head.consumed,
+        record: read.head.record,
+        events: events(run, &read.batches)?,
+        inbox: read.inbox,
+    })
+}
+
+fn assignment(claimed: ClaimedActivity) -> Option<Assignment> {
+    let start = claimed.live.started()?.clone();
+    let bowline_core::Holder::Native(fence) = start.holder else { return None };
+    Some(Assignment {
+        run: claimed.run,
+        activity: claimed.activity,
+        attempt: claimed.live.attempt,
+        fence,
+        spec: Arc::new(claimed.spec),
+        workflow_id: claimed.workflow_id,
+        workflow: claimed.workflow,
+        scheduled_at: claimed.live.scheduled_at,
+        started_at: start.at,
+        deadline: None,
+        heartbeat: claimed.live.heartbeat,
+        last_failure: claimed.live.last_failure,
+    })
+}

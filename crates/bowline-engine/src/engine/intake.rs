@@ -1,0 +1,67 @@
+//! Messages of remote runs become events soon after they arrive, whether or not anybody polls.
+
+use std::sync::Arc;
+
+use bowline_store::{ClaimRuns, Want};
+
+use super::{Core, run::state, submit::TurnCommit};
+use crate::{Result, limits};
+
+/// Takes in whatever waits, until the engine stops.
+pub(crate) async fn run(core: Arc<Core>) {
+    loop {
+        while pass(&core).await {}
+        core.bells.intake.notified().await;
+    }
+}
+
+/// Takes in a bounded number of runs; true if that got anywhere.
+async fn pass(core: &Arc<Core>) -> bool {
+    let claim = ClaimRuns {
+        epoch: core.epoch,
+        namespace: core.settings.namespace,
+        want: Want::Intake,
+        queues: Vec::new(),
+        names: Vec::new(),
+        count: limits::CLAIM_RUNS,
+        now: core.now(),
+    };
+    let claimed = match core.retrying(|| core.store.claim_runs(claim.clone())).await {
+        Ok(claimed) => claimed,
+        Err(error) => {
+            tracing::error!(%error, "messages could not be taken in; waiting for the next hint");
+            return false;
+        }
+    };
+    let mut progress = false;
+    for claimed in claimed {
+        let run = claimed.read.head.run;
+        match core.take_in(&claimed.read).await {
+            Ok(moved) => progress |= moved,
+            // A run that cannot be decided about must not hold up the others.
+            Err(error) => core.park(run, None, 1, error.to_string()).await,
+        }
+    }
+    progress
+}
+
+impl Core {
+    /// Takes in what waits for one run; false if there was nothing that may be taken now.
+    async fn take_in(self: &Arc<Self>, read: &bowline_store::RunRead) -> Result<bool> {
+        let head = &read.head;
+        let mut draft = self.draft_of(state(read)?, head.record.clone(), head.consumed);
+        draft.intake(&read.inbox);
+        let decided = draft.finish();
+        if decided.consumed == head.consumed {
+            return Ok(false);
+        }
+        let (run, expected) = (head.run, head.version);
+        let turn = TurnCommit { run, fence: None, expected, decided, release: false };
+        match self.commit(turn).await {
+            Ok(_) => Ok(true),
+            // Somebody else was faster; whatever is left comes round again.
+            Err(error) if error.is_race() => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}

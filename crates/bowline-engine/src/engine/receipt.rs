@@ -1,0 +1,52 @@
+//! Receipts: how far a cancel has come, and the proof that nothing is left.
+
+use bowline_core::{Cause, Code, ReceiptId, RunId};
+use bowline_store::{Leftovers, Phase, Posting, RunKey, Subtree};
+
+use super::{Core, follow::Follower};
+use crate::{Error, Result};
+
+impl Core {
+    /// What is left of a subtree, as the store has it now.
+    pub(crate) async fn leftovers(&self, subtree: Subtree) -> Result<Leftovers> {
+        self.retrying(|| self.store.leftovers(subtree.clone())).await
+    }
+
+    /// Waits until a cancel has come so far.
+    pub(crate) async fn wait(&self, receipt: ReceiptId, phase: Phase) -> Result<Leftovers> {
+        let follower = Follower::default();
+        loop {
+            let left = self.leftovers(Subtree::Receipt(receipt)).await?;
+            if left.phase() >= phase {
+                return Ok(left);
+            }
+            // Follow first, look again, and only then wait: a change in between is not missed.
+            let before = left.runs.len();
+            left.runs.iter().for_each(|line| self.followers.follow(&follower, line.run));
+            let again = self.leftovers(Subtree::Receipt(receipt)).await?;
+            if again.phase() >= phase {
+                return Ok(again);
+            }
+            if again.runs.len() != before {
+                continue;
+            }
+            tokio::select! {
+                () = follower.changed() => {}
+                () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
+            }
+        }
+    }
+
+    /// Terminates a run, and forgets it as soon as nothing of its subtree is left.
+    pub(crate) async fn delete(&self, run: RunId, cause: Cause) -> Result<()> {
+        let head = self.head(RunKey::Run(run)).await?;
+        if head.status.is_open() {
+            let cause = Cause { code: Code::Deleted, ..cause };
+            self.terminate(run.into(), cause).await?;
+            return Ok(());
+        }
+        self.post(Posting::Delete { run, now: self.now() }).await?;
+        self.bells.sweep.notify_one();
+        Ok(())
+    }
+}

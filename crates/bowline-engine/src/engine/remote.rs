@@ -1,0 +1,54 @@
+//! Turns and activities of workers that speak a door's protocol. Nobody holds such a run: a turn
+//! that is out stands on the run's row, and any member may take its answer.
+
+mod activity;
+mod turn;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bowline_core::{Namespace, Queue};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+pub use activity::{RemoteActivity, RemoteHeartbeat};
+pub use turn::{Answered, RemoteTurn};
+
+/// What a poll waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Want {
+    Turn,
+    Activity,
+}
+
+type Key = (Want, Namespace, Queue);
+
+/// Long polls that wait for work, by queue.
+#[derive(Debug, Default)]
+pub(crate) struct Polls(Mutex<BTreeMap<Key, Arc<Notify>>>);
+
+impl Polls {
+    /// What a poll waits on. Queues that nobody waits for any more are forgotten.
+    fn bell(&self, want: Want, namespace: Namespace, queue: &Queue) -> Arc<Notify> {
+        let mut bells = self.0.lock();
+        bells.retain(|_, bell| Arc::strong_count(bell) > 1);
+        bells.entry((want, namespace, queue.clone())).or_default().clone()
+    }
+
+    fn ring(&self, want: Want, namespace: Namespace, queue: &Queue) {
+        if let Some(bell) = self.0.lock().get(&(want, namespace, queue.clone())) {
+            bell.notify_one();
+        }
+    }
+
+    pub(crate) fn turn_waits(&self, namespace: Namespace, queue: &Queue) {
+        self.ring(Want::Turn, namespace, queue);
+    }
+
+    pub(crate) fn activity_waits(&self, namespace: Namespace, queue: &Queue) {
+        self.ring(Want::Activity, namespace, queue);
+    }
+
+    pub(crate) fn everything(&self) {
+        self.0.lock().values().for_each(|bell| bell.notify_one());
+    }
+}

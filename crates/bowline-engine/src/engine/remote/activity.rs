@@ -1,0 +1,125 @@
+//! A remote worker takes an activity, reports, and ends it.
+
+use std::sync::Arc;
+
+use bowline_core::{
+    ActivityLive, ActivitySpec, Blob, ControlQueue, Ending, EventId, Identity, Name, Payload,
+    Queue, RunId, Step, Time, Token, WorkflowId,
+};
+use bowline_store::{
+    AttemptRef, ClaimActivities, ClaimedActivity, Heartbeat, HeartbeatReply, HolderKind, Proof,
+    Settle,
+};
+
+use super::Want;
+use crate::{Error, Result, engine::Core};
+
+/// An activity in a remote worker's hands.
+#[derive(Clone, Debug)]
+pub struct RemoteActivity {
+    /// What its answers must show.
+    pub token: Blob,
+    /// Its run.
+    pub run: RunId,
+    /// Its run's workflow id.
+    pub workflow_id: WorkflowId,
+    /// Its run's workflow.
+    pub workflow: Name,
+    /// Its number.
+    pub activity: EventId,
+    /// What it is.
+    pub spec: ActivitySpec,
+    /// Where it stands.
+    pub live: ActivityLive,
+}
+
+/// What a heartbeat is answered with.
+pub type RemoteHeartbeat = HeartbeatReply;
+
+impl Core {
+    /// Waits for an activity in a queue, until a moment.
+    pub(crate) async fn poll_activity(
+        &self,
+        queue: &Queue,
+        worker: Identity,
+        control: ControlQueue,
+        until: Time,
+    ) -> Result<Option<RemoteActivity>> {
+        let bell = self.polls.bell(Want::Activity, self.settings.namespace, queue);
+        loop {
+            let claim = ClaimActivities {
+                epoch: self.epoch,
+                namespace: self.settings.namespace,
+                queue: queue.clone(),
+                names: Vec::new(),
+                count: 1,
+                holder: HolderKind::Remote(control.clone()),
+                worker: worker.clone(),
+                now: self.now(),
+            };
+            let mut claimed = self.retrying(|| self.store.claim_activities(claim.clone())).await?;
+            if let Some(claimed) = claimed.pop() {
+                bell.notify_one();
+                return Ok(Some(handed_out(claimed)));
+            }
+            tokio::select! {
+                () = bell.notified() => {}
+                () = self.clock.sleep_until(until) => return Ok(None),
+                () = self.stopping.cancelled() => return Ok(None),
+            }
+        }
+    }
+
+    /// A remote worker ends its attempt.
+    pub(crate) async fn end_activity(&self, token: &[u8], ending: Ending) -> Result<()> {
+        let (attempt, proof) = read(token)?;
+        let settle = Settle {
+            run: attempt.run,
+            activity: attempt.activity,
+            attempt: attempt.attempt,
+            proof,
+            ending,
+            rung: None,
+            delivered_at: None,
+            observed_at: None,
+            now: self.now(),
+        };
+        match self.settle_any(settle).await? {
+            Step::Ended | Step::Requeued(_) => Ok(()),
+            _ => Err(Error::BadToken("the attempt is over".into())),
+        }
+    }
+
+    /// A remote worker's attempt is alive; the answer says whether it should stop.
+    pub(crate) async fn heartbeat(
+        self: &Arc<Self>,
+        token: &[u8],
+        details: Option<Payload>,
+    ) -> Result<HeartbeatReply> {
+        let (attempt, proof) = read(token)?;
+        let heartbeat = Heartbeat { attempt, proof, details };
+        let mut replies = self.report(vec![heartbeat], Vec::new()).await?;
+        Ok(replies.pop().unwrap_or(HeartbeatReply::Gone))
+    }
+}
+
+fn read(token: &[u8]) -> Result<(AttemptRef, Proof)> {
+    let decoded =
+        Token::from_blob(token).map_err(|corrupt| Error::BadToken(corrupt.to_string()))?;
+    let attempt =
+        AttemptRef { run: decoded.run, activity: decoded.scheduled, attempt: decoded.attempt };
+    Ok((attempt, Proof::Remote(Blob::from(token))))
+}
+
+fn handed_out(claimed: ClaimedActivity) -> RemoteActivity {
+    let token = Token::activity(claimed.run, claimed.activity, claimed.live.attempt);
+    RemoteActivity {
+        token: token.to_blob(),
+        run: claimed.run,
+        workflow_id: claimed.workflow_id,
+        workflow: claimed.workflow,
+        activity: claimed.activity,
+        spec: claimed.spec,
+        live: claimed.live,
+    }
+}

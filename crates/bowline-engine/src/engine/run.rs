@@ -1,0 +1,145 @@
+//! Reading runs: their heads, histories and endings.
+
+use bowline_core::{
+    Batch, Draft, Event, EventId, EventKind, Number, Payload, Received, RunEnding, RunId, State,
+    TurnRecord, codec,
+};
+use bowline_store::{Filter, Head, Page, Read, RunKey, RunRead};
+
+use super::{Core, follow::Follower};
+use crate::{Error, Result};
+
+/// The events of batches.
+pub(crate) fn events(run: RunId, batches: &[Batch]) -> Result<Vec<Event>> {
+    let mut events = Vec::new();
+    for batch in batches {
+        let more = batch
+            .events()
+            .map_err(|corrupt| Error::Store(bowline_store::Error::Corrupt { run, corrupt }))?;
+        events.extend(more);
+    }
+    Ok(events)
+}
+
+/// The state of a run: its newest snapshot, and what happened since.
+pub(crate) fn state(read: &RunRead) -> Result<State> {
+    let run = read.head.run;
+    let mut state = match &read.snapshot {
+        Some(snapshot) => codec::decode(snapshot.bytes.as_slice())
+            .map_err(|corrupt| Error::Store(bowline_store::Error::Corrupt { run, corrupt }))?,
+        None => State::new(run),
+    };
+    for event in events(run, &read.batches)? {
+        if event.id >= state.next_event {
+            state.evolve(&event);
+        }
+    }
+    Ok(state)
+}
+
+impl Core {
+    /// Reads a run.
+    pub(crate) async fn read(&self, read: Read) -> Result<RunRead> {
+        let found = self.retrying(|| self.store.read(read.clone())).await?;
+        found.ok_or(Error::NotFound("run"))
+    }
+
+    /// The head of a run.
+    pub(crate) async fn head(&self, run: RunKey) -> Result<Head> {
+        Ok(self.read(Read::head(run)).await?.head)
+    }
+
+    /// The head of a run that is named exactly.
+    pub(crate) async fn head_of(&self, run: RunId) -> Result<Head> {
+        self.head(RunKey::Run(run)).await
+    }
+
+    /// Lists runs.
+    pub(crate) async fn find(&self, filter: Filter) -> Result<Page> {
+        self.retrying(|| self.store.find(filter.clone())).await
+    }
+
+    /// The whole history of a run, as it stands.
+    pub(crate) async fn history(&self, run: RunId) -> Result<Vec<Event>> {
+        let read = Read { inbox: false, ..Read::whole(run) };
+        events(run, &self.read(read).await?.batches)
+    }
+
+    /// Waits until a run, or the last of the runs that go on in its place, is closed.
+    pub(crate) async fn outcome(&self, run: RunId) -> Result<(RunId, RunEnding)> {
+        let follower = Follower::default();
+        let mut run = run;
+        loop {
+            self.followers.follow(&follower, run);
+            let head = self.head(RunKey::Run(run)).await?;
+            match head.successor {
+                Some(successor) => run = successor,
+                None if !head.status.is_open() => return Ok((run, self.ending(run).await?)),
+                None => tokio::select! {
+                    () = follower.changed() => {}
+                    () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
+                },
+            }
+        }
+    }
+
+    /// Waits until a run's history has an event of this id, or the run is closed.
+    pub(crate) async fn grown(&self, run: RunId, id: EventId) -> Result<Head> {
+        let follower = Follower::default();
+        self.followers.follow(&follower, run);
+        loop {
+            let head = self.head_of(run).await?;
+            if head.next_event > id || !head.status.is_open() {
+                return Ok(head);
+            }
+            tokio::select! {
+                () = follower.changed() => {}
+                () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
+            }
+        }
+    }
+
+    /// How a closed run ended.
+    pub(crate) async fn ending(&self, run: RunId) -> Result<RunEnding> {
+        let head = self.head(RunKey::Run(run)).await?;
+        let last = EventId(head.next_event.0.saturating_sub(1));
+        let read = Read { events_from: Some(last), ..Read::head(RunKey::Run(run)) };
+        let events = events(run, &self.read(read).await?.batches)?;
+        let cause = |event: &Event| {
+            event.notes.iter().find_map(|note| match note {
+                bowline_core::Note::Outstanding(left) => left.cause.clone(),
+                bowline_core::Note::Cause(cause) => Some(cause.clone()),
+                _ => None,
+            })
+        };
+        let last = events.last().ok_or(Error::NotFound("event"))?;
+        let requested = head.cancel.map(|cancel| cancel.cause);
+        ending(last, requested.or_else(|| cause(last))).ok_or(Error::NotFound("closing event"))
+    }
+
+    /// What a decision about a run begins with, without running its code.
+    pub(crate) async fn draft(&self, run: RunId) -> Result<(Head, Draft, Vec<Received>)> {
+        let read = self.read(Read::state(run)).await?;
+        let state = state(&read)?;
+        let (record, consumed) = (read.head.record.clone(), read.head.consumed);
+        let draft = self.draft_of(state, record, consumed);
+        Ok((read.head, draft, read.inbox))
+    }
+
+    pub(crate) fn draft_of(&self, state: State, record: TurnRecord, consumed: Number) -> Draft {
+        Draft::new(state, record, consumed, self.now(), self.new_run())
+    }
+}
+
+fn ending(event: &Event, cause: Option<bowline_core::Cause>) -> Option<RunEnding> {
+    let result = |payload: &Option<Payload>| payload.clone();
+    Some(match &event.kind {
+        EventKind::WorkflowCompleted(e) => RunEnding::Completed(result(&e.result)),
+        EventKind::WorkflowFailed(e) => RunEnding::Failed(e.failure.clone(), e.retry),
+        EventKind::WorkflowCancelled(e) => RunEnding::Cancelled(result(&e.details), cause),
+        EventKind::WorkflowTimedOut(e) => RunEnding::TimedOut(e.retry),
+        EventKind::WorkflowTerminated(e) => RunEnding::Terminated(e.cause.clone()),
+        EventKind::WorkflowContinuedAsNew(e) => RunEnding::Continued(e.next_run),
+        _ => return None,
+    })
+}

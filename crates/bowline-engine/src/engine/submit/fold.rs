@@ -1,0 +1,205 @@
+//! A decision becomes a commit: effects are folded so that each row is written once.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bowline_core::{
+    ActivitySpec, Alarm, Batch, Decided, Effect, EventId, Fence, Holder, Name, RunId, State, Time,
+    UpdateId, UpdateStage, Version, WorkflowId, codec,
+};
+use bowline_store::{Close, Commit, Head, NewActivity, RunCancel, Snapshot, StartNow};
+
+use super::TurnCommit;
+use crate::{
+    engine::{
+        Core,
+        desk::{Assignment, Reservation},
+    },
+    limits,
+};
+
+/// A commit, and the slots that are kept for what it starts.
+pub(super) struct Folded {
+    pub(super) commit: Commit,
+    pub(super) starts: Starts,
+}
+
+/// Slots that are kept for activities which the commit schedules.
+pub(super) struct Starts {
+    reserved: BTreeMap<EventId, (Reservation, Arc<ActivitySpec>)>,
+    workflow_id: WorkflowId,
+    workflow: Name,
+    now: Time,
+}
+
+impl Starts {
+    /// The store has started it: run it.
+    pub(super) fn begin(&mut self, core: &Core, run: RunId, activity: EventId, attempt: u32) {
+        let Some((reservation, spec)) = self.reserved.remove(&activity) else { return };
+        let assignment = Assignment {
+            run,
+            activity,
+            attempt,
+            fence: reservation.fence,
+            spec,
+            workflow_id: self.workflow_id.clone(),
+            workflow: self.workflow.clone(),
+            scheduled_at: self.now,
+            started_at: self.now,
+            deadline: None,
+            heartbeat: None,
+            last_failure: None,
+        };
+        if let Some(local) = core.local.get() {
+            local.begin(reservation, assignment);
+        }
+    }
+}
+
+/// Who must hear about updates once the decision is durable.
+pub(super) fn updates(decided: &Decided) -> Vec<(UpdateId, UpdateStage)> {
+    let answers = decided.effects.iter().filter_map(|effect| match effect {
+        Effect::AnswerUpdate(id, stage) => Some((id.clone(), stage.clone())),
+        _ => None,
+    });
+    answers.collect()
+}
+
+pub(super) fn fold(core: &Core, turn: TurnCommit) -> Folded {
+    let TurnCommit { run, fence, expected, decided, release } = turn;
+    let now = core.now();
+    let Decided { state, record, events, effects, consumed, forgotten, successor, delete, .. } =
+        decided;
+    let first = events.first().map(|event| event.id);
+    let mut commit = Commit {
+        consumed,
+        forgotten,
+        batch: Batch::of(&events),
+        next_event: state.next_event,
+        history_bytes: state.bytes,
+        status: state.status,
+        close: (!state.status.is_open()).then_some(Close { successor, delete }),
+        cancel: cancel(&state, first, now),
+        record,
+        search: Some(state.search.clone()),
+        memo: Some(state.memo.clone()),
+        snapshot: snapshot(&state, first),
+        release: release || !state.status.is_open(),
+        ..empty(core, run, expected, fence, now)
+    };
+    let mut starts = Starts {
+        reserved: BTreeMap::new(),
+        workflow_id: state.started.workflow_id.clone(),
+        workflow: state.started.name.clone(),
+        now,
+    };
+    for effect in effects {
+        add(core, effect, &mut commit, &mut starts);
+    }
+    commit.disarm.retain(|alarm| !taken_back(&mut commit.arm, alarm));
+    Folded { commit, starts }
+}
+
+/// A commit that changes nothing of what the head says, but lets go of the run.
+pub(super) fn bare(core: &Core, head: &Head, fence: Option<Fence>) -> Commit {
+    Commit {
+        consumed: head.consumed,
+        next_event: head.next_event,
+        history_bytes: head.history_bytes,
+        status: head.status,
+        record: head.record.clone(),
+        release: true,
+        ..empty(core, head.run, head.version, fence, core.now())
+    }
+}
+
+fn empty(core: &Core, run: RunId, expected: Version, fence: Option<Fence>, now: Time) -> Commit {
+    Commit {
+        run,
+        expected,
+        id: core.new_commit(),
+        fence,
+        now,
+        consumed: Default::default(),
+        forgotten: Vec::new(),
+        batch: None,
+        next_event: EventId(1),
+        history_bytes: 0,
+        status: Default::default(),
+        close: None,
+        cancel: None,
+        record: Default::default(),
+        search: None,
+        memo: None,
+        activities: Vec::new(),
+        cancels: Vec::new(),
+        arm: Vec::new(),
+        disarm: Vec::new(),
+        births: Vec::new(),
+        posts: Vec::new(),
+        snapshot: None,
+        quarantine: None,
+        release: false,
+    }
+}
+
+fn add(core: &Core, effect: Effect, commit: &mut Commit, starts: &mut Starts) {
+    match effect {
+        Effect::QueueActivity(activity, spec) => {
+            let start = reserve(core, activity, &spec, starts);
+            commit.activities.push(NewActivity { activity, spec, start });
+        }
+        Effect::CancelActivities(targets, cause) => commit.cancels.push((targets, cause)),
+        Effect::Arm(alarm) => commit.arm.push(alarm),
+        Effect::Disarm(alarm) => commit.disarm.push(alarm),
+        Effect::Post(post) => commit.posts.push(post),
+        Effect::Begin(birth) => commit.births.push(*birth),
+        Effect::Forget(number) => commit.forgotten.push(number),
+        Effect::AnswerUpdate(..) => {}
+        other => unreachable!("every effect has its place in a commit: {other:?}"),
+    }
+}
+
+fn reserve(
+    core: &Core,
+    activity: EventId,
+    spec: &Arc<ActivitySpec>,
+    starts: &mut Starts,
+) -> Option<StartNow> {
+    if spec.remote {
+        return None;
+    }
+    let reservation = core.local.get()?.reserve(&spec.queue, &spec.name)?;
+    let holder = Holder::Native(reservation.fence);
+    let worker = reservation.worker.clone();
+    starts.reserved.insert(activity, (reservation, spec.clone()));
+    Some(StartNow { holder, worker })
+}
+
+/// An alarm that is set and unset by the same decision was never set.
+fn taken_back(armed: &mut Vec<Alarm>, disarmed: &Alarm) -> bool {
+    match armed.iter().position(|alarm| alarm == disarmed) {
+        Some(at) => {
+            armed.swap_remove(at);
+            true
+        }
+        None => false,
+    }
+}
+
+/// The moment at which the run's cancel came to stand in history, if it did so now.
+fn cancel(state: &State, first: Option<EventId>, now: Time) -> Option<RunCancel> {
+    let (event, cause) = state.cancel.as_ref()?;
+    (first? <= *event).then(|| RunCancel {
+        cause: cause.clone(),
+        requested_at: now,
+        decided_at: Some(now),
+    })
+}
+
+/// Now and then the state is written too, so that deciding does not need the whole history.
+fn snapshot(state: &State, first: Option<EventId>) -> Option<Snapshot> {
+    let (before, after) = (first?.0, state.next_event.0);
+    let due = before / limits::SNAPSHOT_EVENTS != after / limits::SNAPSHOT_EVENTS;
+    (due && state.status.is_open())
+        .then(|| Snapshot { at: EventId(after - 1), bytes: codec::encode(state).into() })
+}

@@ -1,0 +1,87 @@
+//! A door starts a run.
+
+use bowline_core::{
+    Begin, Birth, Conflict, Link, Message, Name, Payload, Queue, RequestId, Reuse, RunId, Signal,
+    WorkflowId, WorkflowStarted, begin, check,
+};
+use bowline_store::{Posted, Posting, StartRun};
+
+use crate::{Error, Result, engine::Core};
+
+/// How a run is to be started.
+#[derive(Clone, Debug, Default)]
+pub struct StartOptions {
+    /// What it is started as; ids of runs are filled in by the engine.
+    pub started: WorkflowStarted,
+    /// Whether its workflow id may be used again after an earlier run closed.
+    pub reuse: Reuse,
+    /// What happens if a run of that workflow id is open.
+    pub conflict: Conflict,
+    /// A signal that comes with the start, or goes to the run that is there already.
+    pub signal: Option<Signal>,
+}
+
+impl StartOptions {
+    /// A native run with nothing special about it.
+    pub fn new(
+        name: impl Into<Name>,
+        workflow_id: impl Into<WorkflowId>,
+        queue: impl Into<Queue>,
+        input: Option<Payload>,
+    ) -> Self {
+        let started = WorkflowStarted {
+            name: name.into(),
+            workflow_id: workflow_id.into(),
+            queue: queue.into(),
+            input,
+            ..WorkflowStarted::default()
+        };
+        Self { started, ..Self::default() }
+    }
+
+    /// The same, under a request id: sent twice, it starts one run.
+    pub fn request(self, request_id: impl Into<RequestId>) -> Self {
+        let started = WorkflowStarted { request_id: request_id.into(), ..self.started };
+        Self { started, ..self }
+    }
+}
+
+impl Core {
+    /// Starts a run, or answers with the one that serves instead.
+    pub(crate) async fn start(&self, options: StartOptions) -> Result<RunId> {
+        if options.conflict == Conflict::TerminateExisting {
+            return Err(Error::Invalid(
+                "terminating the existing run is not supported: terminate it, then start".into(),
+            ));
+        }
+        let request_id = options.started.request_id.clone();
+        let conflict = options.conflict;
+        let otherwise = options.signal.clone().map(|signal| Message::Signal(Box::new(signal)));
+        let birth = self.birth(options)?;
+        let start = StartRun { birth, request_id, conflict, otherwise, now: self.now() };
+        match self.post(Posting::Start(Box::new(start))).await? {
+            Posted::Started(run)
+            | Posted::Existing(run)
+            | Posted::Repeated(run)
+            | Posted::Delivered(run, _) => Ok(run),
+            other => Err(Error::Invalid(format!("unexpected answer to a start: {other:?}"))),
+        }
+    }
+
+    fn birth(&self, options: StartOptions) -> Result<Birth> {
+        let run = self.new_run();
+        let mut started = options.started;
+        started.first_run = run;
+        started.original_run = run;
+        check(&started)?;
+        Ok(begin(Begin {
+            run,
+            started,
+            reuse: options.reuse,
+            link: Link::None,
+            signal: options.signal,
+            wire: None,
+            now: self.now(),
+        }))
+    }
+}

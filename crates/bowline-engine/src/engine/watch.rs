@@ -1,0 +1,92 @@
+//! Hints come in, and the right loop is woken. Losing all of them changes latency and nothing else.
+
+use std::sync::Arc;
+
+use bowline_core::{Namespace, Queue, RunId, Time};
+use bowline_store::{Hint, Hints};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::Core;
+
+/// What wakes the engine's loops.
+#[derive(Debug, Default)]
+pub(crate) struct Bells {
+    pub(crate) sweep: Notify,
+    pub(crate) alarm: Notify,
+    pub(crate) intake: Notify,
+    pub(crate) renew: Notify,
+    /// The earliest alarm that the alarm loop has not seen yet.
+    pub(crate) alarm_due: Mutex<Option<Time>>,
+}
+
+impl Bells {
+    /// An alarm may ring earlier than all others.
+    pub(crate) fn alarm_at(&self, due: Time) {
+        let mut earliest = self.alarm_due.lock();
+        if earliest.is_none_or(|known| due < known) {
+            *earliest = Some(due);
+            self.alarm.notify_one();
+        }
+    }
+}
+
+/// Passes hints on until the engine stops.
+pub(crate) async fn run(core: Arc<Core>, mut hints: Hints) {
+    loop {
+        for hint in hints.next().await {
+            pass_on(&core, hint);
+        }
+    }
+}
+
+fn pass_on(core: &Arc<Core>, hint: Hint) {
+    match hint {
+        Hint::Inbox(run) => core.inbox_grew(run),
+        Hint::Turn(namespace, queue) => core.turn_waits(namespace, &queue),
+        Hint::RemoteTurn(namespace, queue) => core.polls.turn_waits(namespace, &queue),
+        Hint::Intake(_) => core.bells.intake.notify_one(),
+        Hint::Activity(namespace, queue) => core.activity_waits(namespace, &queue),
+        Hint::Alarm(due) => core.bells.alarm_at(due),
+        Hint::Cancelled => core.bells.renew.notify_one(),
+        Hint::Sweep => core.bells.sweep.notify_one(),
+        Hint::Changed(run) => core.followers.tell(run),
+        Hint::Asked | Hint::Answered(_) => {}
+        Hint::Everything => everything(core),
+        _ => everything(core),
+    }
+}
+
+/// Something may have happened anywhere.
+fn everything(core: &Arc<Core>) {
+    core.bells.intake.notify_one();
+    core.bells.renew.notify_one();
+    core.bells.sweep.notify_one();
+    core.bells.alarm_at(core.now());
+    core.followers.tell_all();
+    core.polls.everything();
+    if let Some(local) = core.local.get() {
+        local.everything();
+    }
+}
+
+impl Core {
+    fn inbox_grew(&self, run: RunId) {
+        if let Some(local) = self.local.get() {
+            local.inbox_grew(run);
+        }
+    }
+
+    fn turn_waits(&self, namespace: Namespace, queue: &Queue) {
+        if let Some(local) = self.local.get() {
+            local.turn_waits(namespace, queue);
+        }
+    }
+
+    fn activity_waits(&self, namespace: Namespace, queue: &Queue) {
+        self.polls.activity_waits(namespace, queue);
+        if let Some(local) = self.local.get() {
+            local.activity_waits(namespace, queue);
+        }
+    }
+}

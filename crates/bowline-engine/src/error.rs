@@ -1,0 +1,115 @@
+//! Everything that a caller of the engine may be told.
+
+use bowline_core::{EventId, Refusal, RunId, Status};
+use bowline_store as store;
+
+/// What the engine answers.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why the engine did not do what it was asked. Nothing has changed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The rules say no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The store says no, or not now.
+    #[error(transparent)]
+    Store(store::Error),
+    /// There is no such run, workflow id or receipt.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The run is closed.
+    #[error("the run {run} is closed: {status}")]
+    Closed {
+        /// The run.
+        run: RunId,
+        /// How it closed.
+        status: Status,
+        /// The run that goes on in its place.
+        successor: Option<RunId>,
+    },
+    /// The workflow id is taken.
+    #[error("the workflow id is taken by run {run}, which is {status}")]
+    AlreadyStarted {
+        /// That run.
+        run: RunId,
+        /// Where it stands.
+        status: Status,
+    },
+    /// Nothing of that number is open in the run.
+    #[error("run {run} has no open activity, timer or child with number {target}")]
+    NoSuchTarget {
+        /// The run.
+        run: RunId,
+        /// The number.
+        target: EventId,
+    },
+    /// No code of that name is registered.
+    #[error("no {kind} named {name:?} is registered: register it before `start`")]
+    Unregistered {
+        /// A workflow, activity or query.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// The worker's token is not one of ours, or its attempt is over.
+    #[error("the token is not valid: {0}")]
+    BadToken(String),
+    /// A query could not be answered.
+    #[error("the query failed: {0}")]
+    Query(String),
+    /// Nothing happened in time.
+    #[error("{0} did not happen in time")]
+    TimedOut(&'static str),
+    /// Something given is not acceptable.
+    #[error("{0}")]
+    Invalid(String),
+    /// The engine is shutting down.
+    #[error("the engine is shutting down")]
+    ShuttingDown,
+}
+
+impl Error {
+    /// A stable word for programs, the same at every door.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::Store(error) => error.code(),
+            Self::NotFound(_) => "missing",
+            Self::Closed { .. } => "closed",
+            Self::AlreadyStarted { .. } => "id_taken",
+            Self::NoSuchTarget { .. } => "no_such_target",
+            Self::Unregistered { .. } => "unregistered",
+            Self::BadToken(_) => "bad_token",
+            Self::Query(_) => "query_failed",
+            Self::TimedOut(_) => "timed_out",
+            Self::Invalid(_) => "invalid",
+            Self::ShuttingDown => "shutting_down",
+        }
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Missing(what) => Self::NotFound(what),
+            store::Error::Closed { run, status, successor } => {
+                Self::Closed { run, status, successor }
+            }
+            store::Error::IdTaken { run, status } => Self::AlreadyStarted { run, status },
+            store::Error::Shut => Self::ShuttingDown,
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl Error {
+    /// True if somebody else was faster: reading and deciding again will do.
+    pub(crate) fn is_race(&self) -> bool {
+        matches!(
+            self,
+            Self::Store(store::Error::Conflict | store::Error::Fenced) | Self::Closed { .. }
+        )
+    }
+}

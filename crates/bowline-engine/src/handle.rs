@@ -1,0 +1,361 @@
+//! The engine as doors see it: everything that can be asked of it.
+
+use std::{sync::Arc, time::Duration};
+
+use bowline_core::{
+    Address, CancelActivity, Cause, ControlQueue, Ending, Event, EventId, FailTurn, Identity, Name,
+    Payload, Queue, ReceiptId, RunEnding, RunId, Signal, StartTurn, Time, Token, TurnAnswer,
+    UpdateRequest, UpdateStage, WorkflowId,
+};
+use bowline_store::{Filter, Head, Leftovers, Page, Phase, Read, RunKey, RunRead, Store, Subtree};
+
+use crate::{
+    Answered, Builder, CancelRequest, Error, QueueOptions, RemoteActivity, RemoteHeartbeat,
+    RemoteTurn, Result, StartOptions, engine::Core, worker::Worker,
+};
+
+/// A running engine. Cheap to clone; [`Engine::close`] ends it for all clones.
+#[derive(Clone)]
+pub struct Engine {
+    core: Arc<Core>,
+    worker: Arc<Worker>,
+}
+
+impl Engine {
+    pub(crate) fn new(core: Arc<Core>, worker: Arc<Worker>) -> Self {
+        Self { core, worker }
+    }
+
+    /// An engine on a store, to be told what to run.
+    pub fn builder(store: Arc<dyn Store>) -> Builder {
+        Builder::new(store)
+    }
+
+    /// This moment, by the engine's clock.
+    pub fn now(&self) -> Time {
+        self.core.now()
+    }
+
+    /// Starts a run, or answers with the run that serves instead.
+    ///
+    /// # Errors
+    /// If the options are not acceptable, or the workflow id is taken.
+    pub async fn start(&self, options: StartOptions) -> Result<RunId> {
+        self.core.start(options).await
+    }
+
+    /// Sends a signal.
+    ///
+    /// # Errors
+    /// If there is no such run, or it is closed.
+    pub async fn signal(&self, to: impl Into<Address>, signal: Signal) -> Result<RunId> {
+        self.core.signal(to.into(), signal).await
+    }
+
+    /// Asks a run to cancel, with clean-up. The request is durable when this returns. A run that
+    /// is closed already is a success, and the receipt shows it.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn cancel(
+        &self,
+        to: impl Into<Address>,
+        request: CancelRequest,
+    ) -> Result<ReceiptId> {
+        self.core.cancel(to.into(), request).await
+    }
+
+    /// Cancels one activity, timer or child of a run; its code sees an outcome and goes on. A
+    /// target that is over already is a success.
+    ///
+    /// # Errors
+    /// If there is no such run, it is closed, there never was such a target, or the run's rules
+    /// know no such cancel.
+    pub async fn cancel_one(
+        &self,
+        run: RunId,
+        target: EventId,
+        request: CancelRequest,
+    ) -> Result<()> {
+        self.core.check_target(run, target).await?;
+        self.core.cancel_one(run, target, request).await
+    }
+
+    /// Closes a run without asking its code.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn terminate(&self, to: impl Into<Address>, cause: Cause) -> Result<ReceiptId> {
+        self.core.terminate(to.into(), cause).await
+    }
+
+    /// Terminates a run if it is open, and forgets it as soon as nothing of its subtree is left.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn delete(&self, run: RunId, cause: Cause) -> Result<()> {
+        self.core.delete(run, cause).await
+    }
+
+    /// Asks a run's code for something that changes it, and waits for the answer.
+    ///
+    /// # Errors
+    /// If there is no such run, or it is closed.
+    pub async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
+        self.core.update(run, request).await
+    }
+
+    /// Asks a run's code for something that does not change it. Closed runs answer too.
+    ///
+    /// # Errors
+    /// If there is no such run, its workflow is not registered, or the code has no answer.
+    pub async fn query(
+        &self,
+        run: RunId,
+        name: impl Into<Name>,
+        input: Option<Payload>,
+    ) -> Result<Option<Payload>> {
+        self.worker.query(run, name.into(), input).await
+    }
+
+    /// Waits until a run is closed; follows the runs that go on in its place.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn outcome(&self, run: RunId) -> Result<(RunId, RunEnding)> {
+        self.core.outcome(run).await
+    }
+
+    /// The row of a run.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn head(&self, run: RunId) -> Result<Head> {
+        self.core.head(RunKey::Run(run)).await
+    }
+
+    /// The newest run of a workflow id.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn current(&self, workflow_id: impl Into<WorkflowId>) -> Result<Head> {
+        let namespace = self.core.settings.namespace;
+        self.core.head(RunKey::Current(namespace, workflow_id.into())).await
+    }
+
+    /// Whatever is wanted of a run.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn read(&self, read: Read) -> Result<RunRead> {
+        self.core.read(read).await
+    }
+
+    /// The history of a run. A turn that is out and not yet written shows as its tail.
+    ///
+    /// # Errors
+    /// If there is no such run, or its history does not read.
+    pub async fn history(&self, run: RunId) -> Result<Vec<Event>> {
+        self.core.remote_history(run).await
+    }
+
+    /// Waits until a run's history has an event of this id, or the run is closed.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn grown(&self, run: RunId, id: EventId) -> Result<Head> {
+        self.core.grown(run, id).await
+    }
+
+    /// Lists runs.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn find(&self, filter: Filter) -> Result<Page> {
+        let namespace = self.core.settings.namespace;
+        self.core.find(Filter { namespace, ..filter }).await
+    }
+
+    /// How far a cancel has come, as the store has it now.
+    ///
+    /// # Errors
+    /// If there is no such receipt.
+    pub async fn receipt(&self, receipt: ReceiptId) -> Result<Leftovers> {
+        self.core.leftovers(Subtree::Receipt(receipt)).await
+    }
+
+    /// Waits until a cancel has come so far.
+    ///
+    /// # Errors
+    /// If there is no such receipt.
+    pub async fn wait(&self, receipt: ReceiptId, phase: Phase) -> Result<Leftovers> {
+        self.core.wait(receipt, phase).await
+    }
+
+    /// What is left of a run's subtree.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn leftovers(&self, run: RunId) -> Result<Leftovers> {
+        self.core.leftovers(Subtree::Run(run)).await
+    }
+
+    /// Whatever should not be there at all; empty after any fault.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn orphans(&self) -> Result<Leftovers> {
+        self.core.leftovers(Subtree::Orphans).await
+    }
+
+    /// Takes a run out of quarantine: its turn is tried again.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn retry(&self, run: RunId) -> Result<()> {
+        self.core.quarantine(run, None, None).await
+    }
+
+    /// Changes how many activities of a queue may run at once, and how fast they are started.
+    ///
+    /// # Errors
+    /// If this worker does not work on that queue.
+    pub fn configure(&self, queue: impl Into<Queue>, options: QueueOptions) -> Result<()> {
+        self.worker.configure(&queue.into(), options)
+    }
+
+    /// A remote worker waits for a turn.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn poll_turn(
+        &self,
+        queue: &Queue,
+        start: StartTurn,
+        until: Time,
+    ) -> Result<Option<RemoteTurn>> {
+        self.core.poll_turn(queue, start, until).await
+    }
+
+    /// A remote worker answers a turn; with `again`, it takes the next one in the same breath.
+    ///
+    /// # Errors
+    /// If the token is not valid, or its turn is over.
+    pub async fn answer_turn(
+        &self,
+        token: &[u8],
+        answer: impl Fn(Token) -> TurnAnswer,
+        again: Option<StartTurn>,
+    ) -> Result<Answered> {
+        self.core.answer_turn(token, answer, again).await
+    }
+
+    /// A remote worker cannot answer a turn.
+    ///
+    /// # Errors
+    /// If the token is not valid, or its turn is over.
+    pub async fn fail_turn(&self, token: &[u8], fail: impl Fn(Token) -> FailTurn) -> Result<()> {
+        self.core.fail_turn(token, fail).await
+    }
+
+    /// A remote worker waits for an activity.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn poll_activity(
+        &self,
+        queue: &Queue,
+        worker: Identity,
+        control: ControlQueue,
+        until: Time,
+    ) -> Result<Option<RemoteActivity>> {
+        self.core.poll_activity(queue, worker, control, until).await
+    }
+
+    /// A remote worker ends its attempt.
+    ///
+    /// # Errors
+    /// If the token is not valid, or its attempt is over.
+    pub async fn end_activity(&self, token: &[u8], ending: Ending) -> Result<()> {
+        self.core.end_activity(token, ending).await
+    }
+
+    /// A remote worker's attempt is alive; the answer says whether it should stop.
+    ///
+    /// # Errors
+    /// If the token is not one of ours.
+    pub async fn heartbeat(
+        &self,
+        token: &[u8],
+        details: Option<Payload>,
+    ) -> Result<RemoteHeartbeat> {
+        self.core.heartbeat(token, details).await
+    }
+
+    /// A remote worker waits on its control channel.
+    pub async fn poll_control(&self, control: &ControlQueue, until: Time) -> Vec<CancelActivity> {
+        self.core.poll_control(control, until).await
+    }
+
+    /// A remote worker has these notices.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn acknowledge(
+        &self,
+        control: &ControlQueue,
+        notices: &[CancelActivity],
+    ) -> Result<()> {
+        self.core.acknowledge(control, notices).await
+    }
+
+    /// Takes no more work, and finishes or gives back what there is, in bounded time.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn drain(&self, within: Duration) -> Result<()> {
+        self.worker.drain(within).await
+    }
+
+    /// Drains, leaves the store, and ends.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn close(&self, within: Duration) -> Result<()> {
+        self.drain(within).await?;
+        let left = self.core.renew(true).await;
+        self.core.stopping.cancel();
+        self.core.background.close();
+        self.core.background.wait().await;
+        left
+    }
+}
+
+impl Core {
+    /// Whether a run has, or had, such a target, and its rules let it be cancelled.
+    async fn check_target(&self, run: RunId, target: EventId) -> Result<()> {
+        let (head, draft, inbox) = self.draft(run).await?;
+        drop(inbox);
+        let state = draft.state();
+        if !head.status.is_open() {
+            return Err(Error::Closed { run, status: head.status, successor: head.successor });
+        }
+        let timer = state.timers.contains_key(&target);
+        if timer && !state.rules().timer_can_be_cancelled() {
+            let refusal = bowline_core::Refusal::NotUnderTheseRules("the cancel of a timer");
+            return Err(refusal.into());
+        }
+        let open =
+            timer || state.activities.contains_key(&target) || state.children.contains_key(&target);
+        if open || self.history(run).await?.iter().any(|event| is_target(event, target)) {
+            return Ok(());
+        }
+        Err(Error::NoSuchTarget { run, target })
+    }
+}
+
+fn is_target(event: &Event, target: EventId) -> bool {
+    use bowline_core::EventKind as K;
+    event.id == target
+        && matches!(event.kind, K::ActivityScheduled(_) | K::TimerStarted(_) | K::ChildInitiated(_))
+}

@@ -1,0 +1,47 @@
+//! Every bound of the engine on one screen. The bounds of the rules stand in
+//! `bowline_core::limits`.
+
+use std::time::Duration;
+
+/// How many workflow runs are kept in memory between turns, unless the options say otherwise.
+pub const CACHED_RUNS: usize = 10_000;
+/// How many pieces of work may wait for one workflow thread.
+pub const THREAD_QUEUE: usize = 4_096;
+/// How many native runs are claimed at once.
+pub const CLAIM_RUNS: usize = 64;
+/// How many activities are claimed at once.
+pub const CLAIM_ACTIVITIES: usize = 256;
+/// How many alarms ring in one store call.
+pub const FIRE: usize = 500;
+/// How many rows one sweep touches.
+pub const SWEEP: usize = 2_000;
+/// How many reports of running attempts may wait.
+pub const REPORTS: usize = 4_096;
+/// How many notices wait for one worker's control channel; past that it learns by renewal.
+pub const NOTICES: usize = 4_096;
+/// How many workers' control channels are known at once.
+pub const CONTROL_CHANNELS: usize = 10_000;
+/// For how long a worker remembers which notices it has seen.
+pub const NOTICE_MEMORY: Duration = Duration::from_secs(300);
+/// How many activity slots a queue has, unless the options say otherwise.
+pub const SLOTS: usize = 200;
+/// How long a member may be silent.
+pub const LEASE: Duration = Duration::from_secs(30);
+/// How often a store call that may succeed later is tried again.
+pub const STORE_TRIES: u32 = 8;
+/// The pause before the first of these tries; it doubles.
+pub const STORE_PAUSE: Duration = Duration::from_millis(20);
+/// How often a turn may fail before its run is put into quarantine.
+pub const TURN_FAILURES: u32 = 3;
+/// How long a turn of native code may take before its thread is given up.
+pub const TURN_STUCK: Duration = Duration::from_secs(30);
+/// For how long receipts are kept.
+pub const RECEIPT_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long a drain waits for running activities.
+pub const DRAIN: Duration = Duration::from_secs(30);
+/// After how many events a snapshot of a run's state is written.
+pub const SNAPSHOT_EVENTS: u64 = 1_000;
+/// How many followers may wait for changes of runs.
+pub const FOLLOWERS: usize = 100_000;
+/// How long a query may take.
+pub const QUERY: Duration = Duration::from_secs(10);

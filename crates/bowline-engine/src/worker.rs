@@ -1,0 +1,146 @@
+//! Where user code runs. Never touches a store: work is claimed and settled at the engine's desk.
+
+pub mod activity;
+pub mod registry;
+pub mod slots;
+
+mod attempts;
+mod dispatch;
+mod drain;
+mod local;
+mod turn;
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use bowline_core::{Identity, Name, Payload, Queue, RunId};
+
+use crate::{
+    Error, QueueOptions, Result,
+    engine::{Core, desk::Local},
+};
+use attempts::Attempts;
+use registry::{Activities, Workflows};
+use slots::{Leaks, Rate, SlotLimits, Slots};
+use turn::Threads;
+
+/// From how much given-up code on this worker takes no further activities.
+const LEAKS_MAX: usize = 100;
+
+/// What a worker is told once, at its start.
+pub(crate) struct Setup {
+    pub(crate) identity: Identity,
+    pub(crate) queues: BTreeMap<Queue, QueueOptions>,
+    pub(crate) workflows: Workflows,
+    pub(crate) activities: Activities,
+    pub(crate) cached_runs: usize,
+    pub(crate) threads: usize,
+    pub(crate) stuck_after: Duration,
+    pub(crate) crash_file: Option<PathBuf>,
+}
+
+/// Runs turns on its own threads, and activities on the runtime.
+pub(crate) struct Worker {
+    core: Arc<Core>,
+    /// For work that outlives a call.
+    itself: Weak<Self>,
+    identity: Identity,
+    workflows: Workflows,
+    activities: Activities,
+    queues: BTreeMap<Queue, Lane>,
+    threads: Threads,
+    attempts: Attempts,
+    leaks: Leaks,
+    dispatch: dispatch::Bells,
+}
+
+/// One queue at this worker.
+struct Lane {
+    slots: Slots,
+    bell: dispatch::LaneBell,
+}
+
+fn slot_limits(options: QueueOptions) -> SlotLimits {
+    SlotLimits { count: options.slots, rate: options.rate.map(Rate::per_second) }
+}
+
+impl Worker {
+    /// Starts the threads and the loops that fetch work.
+    pub(crate) async fn start(core: &Arc<Core>, setup: Setup) -> Result<Arc<Self>> {
+        let leaks = Leaks::new(LEAKS_MAX);
+        let lane = |options| Lane {
+            slots: Slots::new(slot_limits(options), leaks.clone(), core.clock.clone()),
+            bell: dispatch::LaneBell::default(),
+        };
+        let queues = setup.queues.iter().map(|(queue, o)| (queue.clone(), lane(*o))).collect();
+        let (attempts, reports) = Attempts::new(core);
+        let threads = Threads::start(core, &setup)?;
+        let patience = setup.stuck_after;
+        let worker = Arc::new_cyclic(|itself| Self {
+            core: core.clone(),
+            itself: itself.clone(),
+            identity: setup.identity,
+            workflows: setup.workflows,
+            activities: setup.activities,
+            queues,
+            threads,
+            attempts,
+            leaks,
+            dispatch: dispatch::Bells::default(),
+        });
+        let local: Arc<dyn Local> = worker.clone();
+        if core.local.set(local).is_err() {
+            return Err(Error::Invalid("this engine has a worker already".into()));
+        }
+        worker.park_crashed().await;
+        core.spawn(attempts::run(worker.clone(), reports));
+        core.spawn(dispatch::turns(worker.clone()));
+        core.spawn(dispatch::inboxes(worker.clone()));
+        core.spawn(turn::watchdog::run(worker.clone(), patience));
+        for queue in worker.queues.keys() {
+            core.spawn(dispatch::activities(worker.clone(), queue.clone()));
+        }
+        Ok(worker)
+    }
+
+    /// Other limits for a queue, from now on.
+    pub(crate) fn configure(&self, queue: &Queue, options: QueueOptions) -> Result<()> {
+        let lane = self.queues.get(queue).ok_or_else(|| {
+            Error::Invalid(format!("this worker does not work on the queue {queue:?}"))
+        })?;
+        lane.slots.configure(slot_limits(options));
+        Ok(())
+    }
+
+    /// Asks a run's code something.
+    pub(crate) async fn query(
+        &self,
+        run: RunId,
+        name: Name,
+        input: Option<Payload>,
+    ) -> Result<Option<Payload>> {
+        let head = self.core.head_of(run).await?;
+        let workflow = self
+            .workflows
+            .find(&head.name)
+            .ok_or_else(|| Error::Unregistered { kind: "workflow", name: head.name.to_string() })?;
+        if let Some(answer) = self.threads.query(run, name.clone(), input.clone()).await? {
+            return answer.map_err(|failure| Error::Query(failure.to_string()));
+        }
+        let events = self.core.history(run).await?;
+        let answer = self.threads.query_cold(run, workflow, events, name, input).await?;
+        answer.map_err(|failure| Error::Query(failure.to_string()))
+    }
+
+    /// Runs that took the whole process down, again and again, are parked.
+    async fn park_crashed(&self) {
+        for (run, failures) in self.threads.crashed() {
+            let reason = format!("its turn took the whole process down {failures} times");
+            self.core.park(run, None, failures, reason).await;
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The attempts that run here: told what they must know, reported, settled.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use bowline_core::{CancelActivity, Cause, Ending, NoticeId, Rung, Time};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc};
+
+use super::{
+    Worker,
+    activity::{Assignment, Attempt, AttemptKey, Ended, Notice, Report, Supervision, What},
+    registry::ActivityCode,
+    slots::Permit,
+};
+use crate::{
+    engine::{
+        Core,
+        desk::{AttemptEnd, AttemptRef, Heartbeat, Proof, Reports, Sighting},
+    },
+    limits,
+};
+
+/// Every attempt of this worker.
+pub(super) struct Attempts {
+    supervision: Supervision,
+    state: Mutex<State>,
+    settled: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    running: BTreeMap<AttemptKey, Attempt>,
+    /// Notices whose attempt is not known yet: a notice can overtake the work that it is about.
+    early: BTreeMap<AttemptKey, (Time, CancelActivity)>,
+    /// Notices that were seen, so that a repeated one is known.
+    seen: BTreeMap<NoticeId, Time>,
+    heartbeats: BTreeMap<AttemptKey, Heartbeat>,
+    sightings: BTreeMap<AttemptKey, Sighting>,
+    draining: Option<(Time, Cause)>,
+    settling: BTreeSet<AttemptKey>,
+}
+
+impl Attempts {
+    pub(super) fn new(core: &Arc<Core>) -> (Self, mpsc::Receiver<Report>) {
+        let (reports, reported) = mpsc::channel(limits::REPORTS);
+        let runtime = Arc::new(core.runtime.clone());
+        let supervision = Supervision {
+            clock: core.clock.clone(),
+            code: runtime.clone(),
+            watch: runtime,
+            reports,
+        };
+        (Self { supervision, state: Mutex::default(), settled: Notify::new() }, reported)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let state = self.state.lock();
+        state.running.is_empty() && state.settling.is_empty()
+    }
+
+    /// Waits until everything that ran here has its end on its row.
+    pub(super) async fn all_settled(&self) {
+        loop {
+            let settled = self.settled.notified();
+            if self.is_empty() {
+                return;
+            }
+            settled.await;
+        }
+    }
+
+    /// Runs an attempt, unless a cancel has overtaken it: then its code is never polled, and what
+    /// must be settled instead is returned.
+    pub(super) fn start(
+        &self,
+        assignment: Assignment,
+        code: Arc<dyn ActivityCode>,
+        permit: Permit,
+    ) -> Option<(AttemptKey, AttemptEnd)> {
+        let key = assignment.key();
+        let now = self.supervision.clock.now();
+        let mut state = self.state.lock();
+        if let Some((_, notice)) = state.early.remove(&key)
+            && notice.cancel
+        {
+            state.settling.insert(key);
+            let end = AttemptEnd {
+                attempt: reference(key),
+                fence: assignment.fence,
+                ending: Ending::Cancelled(None),
+                rung: Some(Rung::NeverStarted),
+                delivered_at: Some(now),
+                observed_at: None,
+            };
+            return Some((key, end));
+        }
+        let attempt = self.supervision.start(assignment, code, permit);
+        if let Some((deadline, cause)) = state.draining.clone() {
+            attempt.tell(Notice::Drain { cause, deadline });
+        }
+        state.running.insert(key, attempt);
+        None
+    }
+
+    /// Tells an attempt to stop.
+    pub(super) fn tell(&self, notice: CancelActivity) {
+        let key =
+            AttemptKey { run: notice.run, activity: notice.activity, attempt: notice.attempt };
+        let now = self.supervision.clock.now();
+        let mut state = self.state.lock();
+        state.forget(now);
+        if let Some(attempt) = state.running.get(&key).cloned() {
+            if state.seen.insert(notice.id(), now).is_none() {
+                drop(state);
+                tell(&attempt, notice);
+            }
+        } else if !state.settling.contains(&key) && state.early.len() < limits::NOTICES {
+            state.early.insert(key, (now, notice));
+        }
+    }
+
+    /// Tells everything that runs, or will run, to be gone in time.
+    pub(super) fn drain(&self, within: Duration, cause: Cause) {
+        let deadline = self.supervision.clock.now().after(within);
+        let mut state = self.state.lock();
+        state.draining = Some((deadline, cause.clone()));
+        for attempt in state.running.values() {
+            attempt.tell(Notice::Drain { cause: cause.clone(), deadline });
+        }
+    }
+
+    pub(super) fn take_reports(&self) -> Reports {
+        let mut state = self.state.lock();
+        Reports {
+            heartbeats: std::mem::take(&mut state.heartbeats).into_values().collect(),
+            sightings: std::mem::take(&mut state.sightings).into_values().collect(),
+        }
+    }
+}
+
+impl State {
+    /// Memory has a bound in time as well as in number.
+    fn forget(&mut self, now: Time) {
+        if self.seen.len() >= limits::NOTICES {
+            self.seen.retain(|_, at| at.after(limits::NOTICE_MEMORY) > now);
+        }
+        if self.early.len() >= limits::NOTICES / 2 {
+            self.early.retain(|_, (at, _)| at.after(limits::NOTICE_MEMORY) > now);
+        }
+    }
+
+    fn sighting(&mut self, key: AttemptKey, at: Time) -> &mut Sighting {
+        let attempt = reference(key);
+        self.sightings.entry(key).or_insert(Sighting {
+            attempt,
+            delivered_at: at,
+            observed_at: None,
+        })
+    }
+}
+
+fn tell(attempt: &Attempt, notice: CancelActivity) {
+    let CancelActivity { cause, decided_at, cancel, .. } = notice;
+    attempt.tell(match cancel {
+        true => Notice::Cancel { cause, decided_at, ladder: None },
+        false => Notice::Stop { cause },
+    });
+}
+
+fn reference(key: AttemptKey) -> AttemptRef {
+    AttemptRef { run: key.run, activity: key.activity, attempt: key.attempt }
+}
+
+/// Takes reports until the engine stops.
+pub(super) async fn run(worker: Arc<Worker>, mut reports: mpsc::Receiver<Report>) {
+    while let Some(report) = reports.recv().await {
+        worker.reported(report);
+    }
+}
+
+impl Worker {
+    fn reported(self: &Arc<Self>, report: Report) {
+        let Report { attempt: key, fence, what } = report;
+        let mut state = self.attempts.state.lock();
+        match what {
+            What::Delivered { at } => {
+                state.sighting(key, at);
+            }
+            What::Observed { at } => state.sighting(key, at).observed_at = Some(at),
+            What::Heartbeat { details } => {
+                let (attempt, proof) = (reference(key), Proof::Native(fence));
+                state.heartbeats.insert(key, Heartbeat { attempt, proof, details });
+            }
+            What::Ended(ended) => {
+                state.running.remove(&key);
+                state.settling.insert(key);
+                drop(state);
+                let end = end(key, fence, ended);
+                let worker = self.clone();
+                return self.core.finish(async move { worker.settle(key, end).await });
+            }
+            What::Late(ending) => {
+                drop(state);
+                let end = AttemptEnd {
+                    attempt: reference(key),
+                    fence,
+                    ending,
+                    rung: None,
+                    delivered_at: None,
+                    observed_at: None,
+                };
+                let worker = self.clone();
+                return self.core.finish(async move { worker.settle(key, end).await });
+            }
+            _ => return,
+        }
+        drop(state);
+        self.core.bells.renew.notify_one();
+    }
+
+    pub(super) async fn settle(self: Arc<Self>, key: AttemptKey, end: AttemptEnd) {
+        let name = (end.attempt.run, end.attempt.activity, end.attempt.attempt);
+        if let Err(error) = self.core.settle(end).await {
+            // The row still says that this attempt runs: the next start will find it.
+            tracing::error!(?name, %error, "the attempt could not be settled");
+        }
+        self.attempts.state.lock().settling.remove(&key);
+        self.attempts.settled.notify_one();
+    }
+}
+
+fn end(key: AttemptKey, fence: bowline_core::Fence, ended: Ended) -> AttemptEnd {
+    AttemptEnd {
+        attempt: reference(key),
+        fence,
+        ending: ended.ending,
+        rung: ended.rung,
+        delivered_at: ended.delivered_at,
+        observed_at: ended.observed_at,
+    }
+}

@@ -1,0 +1,88 @@
+//! The worker as the engine sees it. Every call returns at once: it rings a bell or tells code.
+
+use bowline_core::{Name, Namespace, Notice, Queue, RunId};
+
+use super::{Worker, activity};
+use crate::engine::desk::{Assignment, Local, Reports, Reservation};
+
+impl Local for Worker {
+    fn inbox_grew(&self, run: RunId) {
+        self.dispatch.inbox_grew(run);
+    }
+
+    fn turn_waits(&self, _namespace: Namespace, queue: &Queue) {
+        if self.queues.contains_key(queue) {
+            self.dispatch.turns.notify_one();
+        }
+    }
+
+    fn activity_waits(&self, _namespace: Namespace, queue: &Queue) {
+        if let Some(lane) = self.queues.get(queue) {
+            lane.bell.ring();
+        }
+    }
+
+    fn everything(&self) {
+        self.dispatch.turns.notify_one();
+        self.threads.held().into_iter().for_each(|run| self.dispatch.inbox_grew(run));
+        self.queues.values().for_each(|lane| lane.bell.ring());
+    }
+
+    fn notify(&self, notice: Notice) {
+        match notice {
+            Notice::CancelActivity(cancel) => self.attempts.tell(cancel),
+            Notice::Drain { within, reason } => self.drain_soon(within.0, reason),
+            Notice::Configure { queue, slots, rate } => {
+                let options = crate::QueueOptions { slots, rate };
+                if let Err(error) = self.configure(&queue, options) {
+                    tracing::warn!(%error, "a notice to configure this worker was not followed");
+                }
+            }
+            other => tracing::warn!(?other, "a notice that this version does not know"),
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        !self.attempts.is_empty()
+    }
+
+    fn take_reports(&self) -> Reports {
+        self.attempts.take_reports()
+    }
+
+    fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation> {
+        let lane = self.queues.get(queue)?;
+        if lane.bell.is_behind() || self.dispatch.is_draining() {
+            return None;
+        }
+        self.activities.find(name)?;
+        let permit = lane.slots.take(1).pop()?;
+        let fence = self.core.new_fence();
+        Some(Reservation { fence, worker: self.identity.clone(), permit })
+    }
+
+    fn begin(&self, reservation: Reservation, assignment: Assignment) {
+        self.run(assignment, reservation.permit);
+    }
+}
+
+impl Worker {
+    /// Runs an attempt whose start is durable.
+    pub(super) fn run(&self, assignment: Assignment, permit: super::slots::Permit) {
+        let Some(code) = self.activities.find(&assignment.spec.name) else {
+            // Claims and reservations are filtered by name.
+            return tracing::error!(name = %assignment.spec.name, "no such activity");
+        };
+        if let Some((key, end)) = self.attempts.start(assignment, code, permit)
+            && let Some(worker) = self.itself.upgrade()
+        {
+            self.core.finish(async move { worker.settle(key, end).await });
+        }
+    }
+
+    fn drain_soon(&self, within: std::time::Duration, reason: String) {
+        tracing::info!(%reason, "this worker is told to drain");
+        self.dispatch.start_draining();
+        self.attempts.drain(within, activity::drain_cause(reason));
+    }
+}

@@ -1,0 +1,177 @@
+//! The workflow threads: plain threads outside any runtime, each with the runs that are pinned to
+//! it. A run's futures never leave their thread, so they need not be `Send`.
+//!
+//! In:    leases, messages, answers to commits, queries.
+//! Out:   decisions, on their way to the desk.
+//! Never: waits for a store. While one run's commit is on its way, others have their turns.
+
+mod cache;
+mod crash;
+mod thread;
+pub(super) mod watchdog;
+
+use std::sync::Arc;
+
+use bowline_core::{Event, Failure, Name, Payload, Received, RunId};
+use bowline_replay::Workflow;
+use parking_lot::RwLock;
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use super::{Setup, registry::Workflows};
+use crate::{
+    Error, Result,
+    engine::{
+        Core,
+        desk::{TurnDone, TurnLease},
+    },
+    limits,
+};
+use crash::CrashFile;
+use thread::Seat;
+
+/// What a query is answered with.
+pub(super) type Answer = std::result::Result<Option<Payload>, Failure>;
+
+/// Something for one workflow thread to do.
+pub(super) enum Work {
+    /// A run is held now: replay it and have its turn.
+    Claimed(Box<TurnLease>),
+    /// A held run has these messages.
+    Inbox(RunId, Vec<Received>),
+    /// A turn's commit is answered.
+    Committed(RunId, Result<TurnDone>),
+    /// A query of a run, if it is held here.
+    Query(RunId, Name, Option<Payload>, oneshot::Sender<Option<Answer>>),
+    /// A query of a run that is held nowhere.
+    Cold(Box<Cold>),
+    /// Let go of everything, and end.
+    Stop(oneshot::Sender<()>),
+}
+
+/// A query that needs a replay of its own.
+pub(super) struct Cold {
+    run: RunId,
+    workflow: Arc<dyn Workflow>,
+    events: Vec<Event>,
+    name: Name,
+    input: Option<Payload>,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// All workflow threads. A run always goes to the same place; a thread that is stuck is replaced.
+pub(super) struct Threads {
+    core: Arc<Core>,
+    workflows: Workflows,
+    cached_max: usize,
+    seats: Vec<RwLock<Seat>>,
+    crash_file: Arc<CrashFile>,
+    /// Rung whenever a thread begins a turn.
+    entered: Arc<Notify>,
+}
+
+impl Threads {
+    pub(super) fn start(core: &Arc<Core>, setup: &Setup) -> Result<Self> {
+        let crash_file = CrashFile::open(setup.crash_file.as_deref(), setup.threads)?;
+        let mut threads = Self {
+            core: core.clone(),
+            workflows: setup.workflows.clone(),
+            cached_max: setup.cached_runs.div_ceil(setup.threads),
+            seats: Vec::with_capacity(setup.threads),
+            crash_file: Arc::new(crash_file),
+            entered: Arc::default(),
+        };
+        for place in 0..setup.threads {
+            let seat = threads.seat(core, place)?;
+            threads.seats.push(RwLock::new(seat));
+        }
+        Ok(threads)
+    }
+
+    /// A new thread for a place.
+    fn seat(&self, core: &Arc<Core>, place: usize) -> Result<Seat> {
+        Seat::start(thread::Start {
+            core: core.clone(),
+            workflows: self.workflows.clone(),
+            cached_max: self.cached_max,
+            crash_file: self.crash_file.clone(),
+            entered: self.entered.clone(),
+            place,
+        })
+    }
+
+    fn place(&self, run: RunId) -> usize {
+        let mixed = (run.uuid ^ (run.uuid >> 64)) as u64;
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % self.seats.len()
+    }
+
+    fn mailbox(&self, run: RunId) -> mpsc::Sender<Work> {
+        self.seats[self.place(run)].read().mailbox.clone()
+    }
+
+    pub(super) async fn claimed(&self, lease: TurnLease) {
+        let mailbox = self.mailbox(lease.run);
+        // A thread that is gone has let go of its runs: they are claimed again.
+        let _ = mailbox.send(Work::Claimed(Box::new(lease))).await;
+    }
+
+    pub(super) async fn inbox(&self, run: RunId, inbox: Vec<Received>) {
+        let _ = self.mailbox(run).send(Work::Inbox(run, inbox)).await;
+    }
+
+    /// Asks a run that is held here; none if it is not.
+    pub(super) async fn query(
+        &self,
+        run: RunId,
+        name: Name,
+        input: Option<Payload>,
+    ) -> Result<Option<Answer>> {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.mailbox(run).send(Work::Query(run, name, input, reply)).await;
+        in_time(answer).await
+    }
+
+    /// Replays a run that is held nowhere, and asks it.
+    pub(super) async fn query_cold(
+        &self,
+        run: RunId,
+        workflow: Arc<dyn Workflow>,
+        events: Vec<Event>,
+        name: Name,
+        input: Option<Payload>,
+    ) -> Result<Answer> {
+        let (reply, answer) = oneshot::channel();
+        let cold = Cold { run, workflow, events, name, input, reply };
+        let _ = self.mailbox(run).send(Work::Cold(Box::new(cold))).await;
+        in_time(answer).await
+    }
+
+    /// Every run that is held here.
+    pub(super) fn held(&self) -> Vec<RunId> {
+        self.seats.iter().flat_map(|seat| seat.read().shared.held()).collect()
+    }
+
+    /// Runs that were in the middle of a turn when the process died, too often.
+    pub(super) fn crashed(&self) -> Vec<(RunId, u32)> {
+        self.crash_file.crashed()
+    }
+
+    /// Lets go of every run and ends the threads.
+    pub(super) async fn stop(&self) {
+        let mailboxes: Vec<_> = self.seats.iter().map(|seat| seat.read().mailbox.clone()).collect();
+        for mailbox in mailboxes {
+            let (done, ended) = oneshot::channel();
+            if mailbox.send(Work::Stop(done)).await.is_ok() {
+                // A thread that is stuck in user code does not answer; nobody waits for it.
+                let _ = tokio::time::timeout(limits::QUERY, ended).await;
+            }
+        }
+    }
+}
+
+async fn in_time<T>(answer: oneshot::Receiver<T>) -> Result<T> {
+    match tokio::time::timeout(limits::QUERY, answer).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(_)) => Err(Error::ShuttingDown),
+        Err(_) => Err(Error::TimedOut("the answer to the query")),
+    }
+}

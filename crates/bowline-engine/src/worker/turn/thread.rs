@@ -1,0 +1,363 @@
+//! One workflow thread: takes work in order, has turns, sends decisions away.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use bowline_core::{Command, Decided, Draft, Received, RunId, State, Time};
+use bowline_replay::{Fault, Replay};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc};
+
+use super::{
+    Cold, Work,
+    cache::{Cache, Cached},
+    crash::CrashFile,
+};
+use crate::{
+    Error, Result,
+    engine::{
+        Core,
+        desk::{TurnDone, TurnLease},
+    },
+    limits,
+    worker::registry::Workflows,
+};
+
+/// What a thread begins with.
+pub(super) struct Start {
+    pub(super) core: Arc<Core>,
+    pub(super) workflows: Workflows,
+    pub(super) cached_max: usize,
+    pub(super) crash_file: Arc<CrashFile>,
+    pub(super) entered: Arc<Notify>,
+    pub(super) place: usize,
+}
+
+/// Where a thread sits: how to reach it, and what it is doing.
+pub(super) struct Seat {
+    pub(super) mailbox: mpsc::Sender<Work>,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What others may see of a thread.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// The run whose code is running, and since when.
+    pub(super) busy: Mutex<Option<(RunId, Time)>>,
+    /// Set when the thread was given up: whatever it still says counts for nothing.
+    pub(super) given_up: AtomicBool,
+    held: Mutex<BTreeMap<RunId, bowline_core::Fence>>,
+}
+
+impl Shared {
+    pub(super) fn held(&self) -> Vec<RunId> {
+        self.held.lock().keys().copied().collect()
+    }
+
+    pub(super) fn leases(&self) -> Vec<(RunId, bowline_core::Fence)> {
+        self.held.lock().iter().map(|(run, fence)| (*run, *fence)).collect()
+    }
+}
+
+impl Seat {
+    pub(super) fn start(start: Start) -> Result<Self> {
+        let (mailbox, work) = mpsc::channel(limits::THREAD_QUEUE);
+        let shared = Arc::new(Shared::default());
+        let (seen, sender) = (shared.clone(), mailbox.clone());
+        std::thread::Builder::new()
+            .name(format!("bowline-turns-{}", start.place))
+            .spawn(move || Thread::new(start, seen, sender).run(work))
+            .map_err(|error| Error::Invalid(format!("a thread could not be started: {error}")))?;
+        Ok(Self { mailbox, shared })
+    }
+}
+
+struct Thread {
+    core: Arc<Core>,
+    workflows: Workflows,
+    cached_max: usize,
+    crash_file: Arc<CrashFile>,
+    entered: Arc<Notify>,
+    place: usize,
+    shared: Arc<Shared>,
+    mailbox: mpsc::Sender<Work>,
+    cache: Cache,
+    /// How often the turn of a run has failed in a row.
+    failures: BTreeMap<RunId, u32>,
+}
+
+impl Thread {
+    fn new(start: Start, shared: Arc<Shared>, mailbox: mpsc::Sender<Work>) -> Self {
+        Self {
+            core: start.core,
+            workflows: start.workflows,
+            cached_max: start.cached_max.max(1),
+            crash_file: start.crash_file,
+            entered: start.entered,
+            place: start.place,
+            shared,
+            mailbox,
+            cache: Cache::default(),
+            failures: BTreeMap::new(),
+        }
+    }
+
+    fn run(mut self, mut work: mpsc::Receiver<Work>) {
+        while let Some(next) = work.blocking_recv() {
+            if self.is_given_up() {
+                return;
+            }
+            match next {
+                Work::Claimed(lease) => self.claimed(*lease),
+                Work::Inbox(run, inbox) => self.inbox(run, inbox),
+                Work::Committed(run, done) => self.committed(run, done),
+                Work::Query(run, name, input, reply) => {
+                    let cached = self.cache.touch(run).filter(|cached| cached.state.is_some());
+                    // Whoever asked may have gone.
+                    let _ =
+                        reply.send(cached.map(|cached| cached.replay.query(name.as_str(), input)));
+                }
+                Work::Cold(cold) => self.cold(*cold),
+                Work::Stop(done) => {
+                    self.stop();
+                    let _ = done.send(());
+                    return;
+                }
+            }
+            self.make_room();
+        }
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.shared.given_up.load(Ordering::Acquire)
+    }
+
+    fn claimed(&mut self, lease: TurnLease) {
+        let run = lease.run;
+        self.shared.held.lock().insert(run, lease.fence);
+        let Some(workflow) = self.workflows.find(&lease.name) else {
+            return self.let_go(run, lease.fence);
+        };
+        self.enter(run);
+        let mut replay = Replay::new(workflow, run);
+        let mut state = State::new(run);
+        let mut fault = None;
+        for event in &lease.events {
+            state.evolve(event);
+            if let Err(error) = replay.feed(event) {
+                fault = Some(error);
+                break;
+            }
+        }
+        self.leave(run);
+        let mut cached = Cached::new(replay, state, &lease);
+        cached.receive(lease.inbox);
+        self.cache.runs.insert(run, cached);
+        match fault {
+            Some(fault) => self.failed(run, &fault.to_string(), lasts(&fault)),
+            None => self.turn(run),
+        }
+    }
+
+    fn inbox(&mut self, run: RunId, inbox: Vec<Received>) {
+        if let Some(cached) = self.cache.touch(run) {
+            cached.receive(inbox);
+            self.turn(run);
+        }
+    }
+
+    fn committed(&mut self, run: RunId, done: Result<TurnDone>) {
+        let Some(cached) = self.cache.touch(run) else { return };
+        match done {
+            Ok(done) => {
+                cached.committed(done);
+                self.failures.remove(&run);
+                let open = cached.state.as_ref().is_some_and(|state| state.status.is_open());
+                match open {
+                    true => self.turn(run),
+                    false => self.forget(run),
+                }
+            }
+            // What the code did in memory is not what history says: only a replay can tell.
+            Err(error) => {
+                tracing::debug!(%run, %error, "the turn was not written; it is replayed");
+                let fence = cached.fence;
+                self.forget(run);
+                self.let_go(run, fence);
+            }
+        }
+    }
+
+    /// Has a turn, if there is something to have it about.
+    fn turn(&mut self, run: RunId) {
+        let Some(cached) = self.cache.runs.get_mut(&run).filter(|cached| cached.is_ready()) else {
+            return;
+        };
+        let Some(state) = cached.state.take() else { return };
+        let inbox: Vec<Received> = std::mem::take(&mut cached.unread).into_values().collect();
+        let draft = self.core.draft_of(state, cached.record.clone(), cached.consumed);
+        self.enter(run);
+        let decided = self.decide(run, draft, &inbox);
+        self.leave(run);
+        if self.is_given_up() {
+            return;
+        }
+        match decided {
+            Ok(decided) => self.commit(run, decided),
+            Err((reason, lasting)) => self.failed(run, &reason, lasting),
+        }
+    }
+
+    fn decide(
+        &mut self,
+        run: RunId,
+        mut draft: Draft,
+        inbox: &[Received],
+    ) -> std::result::Result<Decided, (String, bool)> {
+        let Some(cached) = self.cache.runs.get_mut(&run) else {
+            return Err(("the run is gone".to_owned(), false));
+        };
+        let replay = &mut cached.replay;
+        let refused = |fault: Fault| (fault.to_string(), lasts(&fault));
+        draft.intake(inbox);
+        if !draft.state().status.is_open() {
+            return Ok(draft.finish());
+        }
+        if draft.wants_turn() {
+            draft.open_turn();
+        }
+        let mut fed = 0;
+        for event in draft.events() {
+            replay.feed(event).map_err(refused)?;
+            fed += 1;
+        }
+        if draft.wants_turn() {
+            let commands = self.core.name_runs(replay.commands().map_err(refused)?);
+            draft.complete_turn(commands).map_err(|refusal| (refusal.to_string(), true))?;
+            for event in &draft.events()[fed..] {
+                replay.feed(event).map_err(refused)?;
+            }
+        }
+        Ok(draft.finish())
+    }
+
+    fn commit(&mut self, run: RunId, decided: Decided) {
+        let Some(cached) = self.cache.runs.get_mut(&run) else { return };
+        cached.next = Some((decided.state.clone(), decided.record.clone(), decided.consumed));
+        let lease = (run, cached.fence, cached.version);
+        let (core, mailbox) = (self.core.clone(), self.mailbox.clone());
+        self.core.finish(async move {
+            let done = core.commit_turn(lease, decided, false).await;
+            // A thread that is gone has let go of its runs.
+            let _ = mailbox.send(Work::Committed(run, done)).await;
+        });
+    }
+
+    /// The turn came to nothing, and nothing was written. A lasting fault parks the run at once,
+    /// another one after some tries.
+    fn failed(&mut self, run: RunId, reason: &str, lasting: bool) {
+        let Some(cached) = self.cache.runs.get(&run) else { return };
+        let fence = cached.fence;
+        self.forget(run);
+        let failures = self.failures.entry(run).or_default();
+        *failures += 1;
+        let times = *failures;
+        tracing::warn!(%run, %reason, times, "a turn failed");
+        let core = self.core.clone();
+        let reason = reason.to_owned();
+        if lasting || times >= limits::TURN_FAILURES {
+            self.failures.remove(&run);
+            self.core.finish(async move { core.park(run, Some(fence), times, reason).await });
+        } else {
+            let due = self.core.now().after(limits::STORE_PAUSE * 10 * times);
+            self.core.spawn(async move {
+                core.clock.sleep_until(due).await;
+                release(&core, run, fence).await;
+            });
+        }
+    }
+
+    fn cold(&mut self, cold: Cold) {
+        let Cold { run, workflow, events, name, input, reply } = cold;
+        self.enter(run);
+        let mut replay = Replay::new(workflow, run);
+        let fed = events.iter().try_for_each(|event| replay.feed(event));
+        let answer = match fed {
+            Ok(()) => replay.query(name.as_str(), input),
+            Err(fault) => Err(bowline_core::Failure::new(fault.to_string())),
+        };
+        self.leave(run);
+        let _ = reply.send(answer);
+    }
+
+    /// Lets go of idle runs while there are too many.
+    fn make_room(&mut self) {
+        while self.cache.runs.len() > self.cached_max {
+            let Some(run) = self.cache.oldest() else { return };
+            let fence = self.cache.runs[&run].fence;
+            self.forget(run);
+            self.let_go(run, fence);
+        }
+    }
+
+    fn stop(&mut self) {
+        let runs: Vec<_> = self.cache.runs.iter().map(|(run, c)| (*run, c.fence)).collect();
+        for (run, fence) in runs {
+            self.forget(run);
+            self.let_go(run, fence);
+        }
+    }
+
+    fn forget(&mut self, run: RunId) {
+        self.cache.runs.remove(&run);
+        self.shared.held.lock().remove(&run);
+    }
+
+    fn let_go(&mut self, run: RunId, fence: bowline_core::Fence) {
+        self.shared.held.lock().remove(&run);
+        let core = self.core.clone();
+        self.core.finish(async move { release(&core, run, fence).await });
+    }
+
+    fn enter(&self, run: RunId) {
+        *self.shared.busy.lock() = Some((run, self.core.now()));
+        self.entered.notify_one();
+        self.crash_file.enter(self.place, run);
+    }
+
+    fn leave(&self, run: RunId) {
+        if self.is_given_up() {
+            return;
+        }
+        *self.shared.busy.lock() = None;
+        self.crash_file.leave(self.place, run);
+    }
+}
+
+/// Whether trying again cannot help: only other code can.
+fn lasts(fault: &Fault) -> bool {
+    !matches!(fault, Fault::Panicked(_))
+}
+
+async fn release(core: &Arc<Core>, run: RunId, fence: bowline_core::Fence) {
+    if let Err(error) = core.release(run, fence).await {
+        tracing::error!(%run, %error, "the run could not be let go of");
+    }
+}
+
+impl Core {
+    /// Children and continuations get their run ids here: workflow code cannot draw them.
+    fn name_runs(&self, commands: Vec<Command>) -> Vec<Command> {
+        let named = commands.into_iter().map(|command| match command {
+            Command::StartChild(spec, _) => Command::StartChild(spec, self.new_run()),
+            Command::ContinueAsNew(next, _) => Command::ContinueAsNew(next, self.new_run()),
+            other => other,
+        });
+        named.collect()
+    }
+}

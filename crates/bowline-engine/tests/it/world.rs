@@ -1,0 +1,162 @@
+//! A whole engine for tests: memory store, manual clock, counted ids, and code made of closures.
+
+use std::{sync::Arc, time::Duration};
+
+use bowline_core::{
+    ActivitySpec, Address, Event, EventId, Failure, Name, Namespace, Outcome, Payload, Queue,
+    RunEnding, RunId, Signal, lawful,
+};
+use bowline_engine::{
+    Builder, Engine, QueueOptions, StartOptions,
+    clock::ManualClock,
+    ids::CountedIds,
+    worker::{activity::ActivityContext, registry::activity_fn},
+};
+use bowline_replay::{Context, Ended};
+use bowline_store::{Store, memory::MemoryStore};
+
+/// The queue that every test works on.
+pub(crate) const QUEUE: &str = "q";
+
+/// An engine on a store that outlives it.
+pub(crate) struct World {
+    pub(crate) store: MemoryStore,
+    pub(crate) clock: Arc<ManualClock>,
+    ids: Arc<CountedIds>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self {
+            store: MemoryStore::default(),
+            clock: Arc::new(ManualClock::default()),
+            ids: Arc::new(CountedIds::default()),
+        }
+    }
+
+    /// A builder with this world's store, clock and ids.
+    pub(crate) fn builder(&self) -> Builder {
+        let store: Arc<dyn Store> = Arc::new(self.store.clone());
+        Engine::builder(store)
+            .clock(self.clock.clone())
+            .ids(self.ids.clone())
+            .identity("worker")
+            .threads(2)
+            .queue(QUEUE, QueueOptions::default())
+    }
+
+    /// The time passes, and everything that it rings is rung.
+    pub(crate) fn advance(&self, span: Duration) {
+        self.clock.advance(span);
+    }
+
+    /// The same store, as a new process finds it after this one was killed.
+    pub(crate) fn reopen(&mut self) {
+        self.store = self.store.reopen();
+    }
+}
+
+/// Asks for an activity of this name.
+pub(crate) fn activity(name: &str, input: &str) -> ActivitySpec {
+    ActivitySpec {
+        name: Name::from(name),
+        queue: Queue::from(QUEUE),
+        input: Some(Payload::json(input)),
+        ..ActivitySpec::default()
+    }
+}
+
+/// The payload of an outcome that must be a success.
+pub(crate) fn done(outcome: Outcome) -> Result<Option<Payload>, Ended> {
+    match outcome {
+        Outcome::Completed(result) => Ok(result),
+        Outcome::Failed(failure) => Err(Ended::Failed(failure)),
+        Outcome::TimedOut(timeout) => Err(Ended::TimedOut(timeout)),
+        Outcome::Cancelled(cause, ..) => Err(Ended::Cancelled(cause)),
+        other => Err(Ended::Failed(Failure::new(format!("{other:?}")))),
+    }
+}
+
+/// Builder sugar for tests.
+pub(crate) trait Code {
+    /// A workflow from a closure.
+    fn flow<F, B>(self, name: &str, code: F) -> Self
+    where
+        F: Fn(Context, Option<Payload>) -> B + Send + Sync + 'static,
+        B: Future<Output = Result<Option<Payload>, Ended>> + 'static;
+
+    /// An activity from a closure.
+    fn act<F, B>(self, name: &str, code: F) -> Self
+    where
+        F: Fn(ActivityContext, Option<Payload>) -> B + Send + Sync + 'static,
+        B: Future<Output = Result<Option<Payload>, Failure>> + Send + 'static;
+}
+
+impl Code for Builder {
+    fn flow<F, B>(self, name: &str, code: F) -> Self
+    where
+        F: Fn(Context, Option<Payload>) -> B + Send + Sync + 'static,
+        B: Future<Output = Result<Option<Payload>, Ended>> + 'static,
+    {
+        self.workflow(name, Arc::new(code))
+    }
+
+    fn act<F, B>(self, name: &str, code: F) -> Self
+    where
+        F: Fn(ActivityContext, Option<Payload>) -> B + Send + Sync + 'static,
+        B: Future<Output = Result<Option<Payload>, Failure>> + Send + 'static,
+    {
+        self.activity(name, activity_fn(code))
+    }
+}
+
+/// Starts a run of a workflow.
+pub(crate) async fn start(engine: &Engine, name: &str, id: &str) -> RunId {
+    let options = StartOptions::new(name, id, QUEUE, None);
+    engine.start(options).await.expect("the run starts")
+}
+
+/// How a run ends.
+pub(crate) async fn ending(engine: &Engine, run: RunId) -> RunEnding {
+    engine.outcome(run).await.expect("the run has an outcome").1
+}
+
+/// A signal of this name, with nothing in it.
+pub(crate) fn signal(name: &str) -> Signal {
+    Signal { name: Name::from(name), ..Signal::default() }
+}
+
+/// The newest run of a workflow id.
+pub(crate) fn current(id: &str) -> Address {
+    Address::Current(Namespace(1), id.into())
+}
+
+/// History, checked against every rule of order, as one line per event.
+pub(crate) async fn history(engine: &Engine, run: RunId) -> Vec<Event> {
+    let events = engine.history(run).await.expect("history reads");
+    lawful::check(run, &events).expect("history is lawful");
+    events
+}
+
+/// The kinds of events, in order.
+pub(crate) async fn kinds(engine: &Engine, run: RunId) -> Vec<&'static str> {
+    history(engine, run).await.iter().map(|event| event.kind.name()).collect()
+}
+
+/// The number of the first event of a kind.
+pub(crate) fn first(events: &[Event], kind: &str) -> EventId {
+    events.iter().find(|event| event.kind.name() == kind).expect("there is such an event").id
+}
+
+/// Waits until an event of a kind stands in history.
+pub(crate) async fn until(engine: &Engine, run: RunId, kind: &str) -> EventId {
+    loop {
+        let events = history(engine, run).await;
+        if let Some(event) = events.iter().find(|event| event.kind.name() == kind) {
+            return event.id;
+        }
+        let next = EventId(events.len() as u64 + 1);
+        let head = engine.grown(run, next).await.expect("the run is there");
+        assert!(head.next_event > next, "the run closed without {kind}");
+    }
+}
