@@ -16,6 +16,7 @@ pub mod mark;
 pub mod member;
 pub mod post;
 pub mod query;
+pub mod race;
 pub mod retention;
 pub mod settle;
 pub mod start;
@@ -249,6 +250,13 @@ macro_rules! conformance {
             questions_and_hints_do_not_survive
             sweeping_goes_on_after_a_crash
         }
+        $crate::conformance_group! { $open, race:
+            one_commit_of_many_wins
+            no_acknowledged_message_is_lost_beside_a_close
+            each_activity_starts_once
+            nothing_starts_after_an_acknowledged_cancel
+            an_attempt_has_one_outcome
+        }
     };
 }
 
@@ -289,6 +297,7 @@ mod tests {
             include_str!("conformance/member.rs"),
             include_str!("conformance/post.rs"),
             include_str!("conformance/query.rs"),
+            include_str!("conformance/race.rs"),
             include_str!("conformance/retention.rs"),
             include_str!("conformance/settle.rs"),
             include_str!("conformance/start.rs"),

@@ -12,7 +12,7 @@ use super::{
     turn::{cancel, cause, names, signal, spec, turn_out},
     world::{NAMESPACE, World, refused},
 };
-use crate::{Error, Posted, Quarantine, RunCancel};
+use crate::{Error, Posted, Posting, Quarantine, RunCancel};
 
 /// Two members decided on the same version: the first wins, the other reads again.
 pub fn a_stale_version_conflicts(harness: &dyn Harness) {
@@ -301,9 +301,14 @@ pub fn a_commit_answers_with_what_waits(harness: &dyn Harness) {
     world.post(run, cancel("ops", "")).expect("delivered");
     let committed = world.commit(turn).expect("nobody else writes");
     assert!(matches!(&committed.unread[..], [one] if matches!(one.message, Message::Cancel(_))));
-    for _ in 0..1_100 {
-        world.post(run, Message::Wake).expect("delivered");
-    }
+    let wake = Posting::Message {
+        to: Address::Run(run),
+        message: Message::Wake,
+        now: world.now(),
+        receipt: None,
+    };
+    let answers = super::wait::block_on(world.store().post(vec![wake; 1_100]));
+    assert!(answers.iter().all(Result::is_ok));
     let committed = world.run_turn(run, |turn| turn.commit.consumed = Number(2));
     assert_eq!(committed.unread.len(), 1_000);
     assert_eq!(committed.unread[0].number, Number(3), "the oldest come first");
