@@ -208,6 +208,15 @@ impl Engine {
         self.core.leftovers(Subtree::Orphans).await
     }
 
+    /// Begins a run from the first events of another one, up to a `TurnStarted`: what was decided
+    /// after it is decided again. The newest run of that workflow id is terminated if it is open.
+    ///
+    /// # Errors
+    /// If there is no such run, or its history cannot be cut there.
+    pub async fn fork(&self, run: RunId, at: EventId, cause: Cause) -> Result<RunId> {
+        self.core.fork(run, at, cause).await
+    }
+
     /// Takes a run out of quarantine: its turn is tried again.
     ///
     /// # Errors

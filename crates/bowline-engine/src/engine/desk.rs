@@ -28,6 +28,8 @@ pub(crate) trait Local: Send + Sync {
     fn activity_waits(&self, namespace: Namespace, queue: &Queue);
     /// Anything may have happened.
     fn everything(&self);
+    /// A run that it may hold was closed by somebody else.
+    fn closed(&self, run: RunId);
     /// An attempt of its own must be told something.
     fn notify(&self, notice: Notice);
     /// Whether any attempt of its own is running.

@@ -28,6 +28,10 @@ impl Local for Worker {
         self.queues.values().for_each(|lane| lane.bell.ring());
     }
 
+    fn closed(&self, run: RunId) {
+        self.threads.closed(run);
+    }
+
     fn notify(&self, notice: Notice) {
         match notice {
             Notice::CancelActivity(cancel) => self.attempts.tell(cancel),

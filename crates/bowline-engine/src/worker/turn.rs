@@ -40,6 +40,8 @@ pub(super) enum Work {
     Inbox(RunId, Vec<Received>),
     /// A turn's commit is answered.
     Committed(RunId, Result<TurnDone>),
+    /// A held run was closed by somebody else.
+    Closed(RunId),
     /// A query of a run, if it is held here.
     Query(RunId, Name, Option<Payload>, oneshot::Sender<Option<Answer>>),
     /// A query of a run that is held nowhere.
@@ -116,6 +118,12 @@ impl Threads {
 
     pub(super) async fn inbox(&self, run: RunId, inbox: Vec<Received>) {
         let _ = self.mailbox(run).send(Work::Inbox(run, inbox)).await;
+    }
+
+    /// A run is closed: its code is not needed any more. If the thread is too busy to hear it now,
+    /// the run goes when room is needed.
+    pub(super) fn closed(&self, run: RunId) {
+        let _ = self.mailbox(run).try_send(Work::Closed(run));
     }
 
     /// Asks a run that is held here; none if it is not.

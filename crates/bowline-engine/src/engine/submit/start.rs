@@ -1,10 +1,12 @@
 //! A door starts a run.
 
+use std::sync::Arc;
+
 use bowline_core::{
-    Begin, Birth, Conflict, Link, Message, Name, Payload, Queue, RequestId, Reuse, RunId, Signal,
+    Begin, Birth, Cause, Conflict, Link, Message, Name, Payload, Queue, RequestId, Reuse, RunId, Signal,
     WorkflowId, WorkflowStarted, begin, check,
 };
-use bowline_store::{Posted, Posting, StartRun};
+use bowline_store::{Posted, Posting, RunKey, StartRun};
 
 use crate::{Error, Result, engine::Core};
 
@@ -48,18 +50,22 @@ impl StartOptions {
 
 impl Core {
     /// Starts a run, or answers with the one that serves instead.
-    pub(crate) async fn start(&self, options: StartOptions) -> Result<RunId> {
-        if options.conflict == Conflict::TerminateExisting {
-            return Err(Error::Invalid(
-                "terminating the existing run is not supported: terminate it, then start".into(),
-            ));
-        }
+    pub(crate) async fn start(self: &Arc<Self>, options: StartOptions) -> Result<RunId> {
         let request_id = options.started.request_id.clone();
         let conflict = options.conflict;
         let otherwise = options.signal.clone().map(|signal| Message::Signal(Box::new(signal)));
         let birth = self.birth(options)?;
+        let started = birth.clone();
         let start = StartRun { birth, request_id, conflict, otherwise, now: self.now() };
-        match self.post(Posting::Start(Box::new(start))).await? {
+        let posted = self.post(Posting::Start(Box::new(start))).await;
+        if let Err(Error::AlreadyStarted { run, status }) = &posted
+            && conflict == Conflict::TerminateExisting
+            && status.is_open()
+        {
+            let cause = Cause::requested("another run was started in its place", "");
+            return self.replace(RunKey::Run(*run), started, cause).await;
+        }
+        match posted? {
             Posted::Started(run)
             | Posted::Existing(run)
             | Posted::Repeated(run)

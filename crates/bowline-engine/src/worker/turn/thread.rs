@@ -116,6 +116,7 @@ impl Thread {
                 Work::Claimed(lease) => self.claimed(*lease),
                 Work::Inbox(run, inbox) => self.inbox(run, inbox),
                 Work::Committed(run, done) => self.committed(run, done),
+                Work::Closed(run) => self.forget(run),
                 Work::Query(run, name, input, reply) => {
                     let cached = self.cache.touch(run).filter(|cached| cached.state.is_some());
                     // Whoever asked may have gone.
