@@ -1,0 +1,64 @@
+//! Why a turn came to nothing. The run itself is untouched by it.
+
+use std::{
+    any::Any,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use bowline_core::Failure;
+
+use crate::{Mismatch, limits};
+
+/// Why a turn came to nothing: nothing may be committed, and the replay is dead.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The code does not do what history says it did.
+    Mismatch(Box<Mismatch>),
+    /// The code panicked. Trying again may help, if not for ever.
+    Panicked(Box<Failure>),
+    /// The code woke itself again and again, and waits for nothing.
+    Spinning,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mismatch(mismatch) => mismatch.fmt(f),
+            Self::Panicked(failure) => write!(f, "the workflow's code panicked: {failure}"),
+            Self::Spinning => write!(
+                f,
+                "the workflow's code was polled {} times for one message and still wakes itself: \
+                 it loops without waiting for anything durable",
+                limits::POLLS_MAX
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl From<Mismatch> for Fault {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::Mismatch(Box::new(mismatch))
+    }
+}
+
+/// Calls into the user's code, whose panics end here.
+pub(crate) fn guarded<R>(call: impl FnOnce() -> R) -> Result<R, Box<Failure>> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
+        let message = message(&*panic);
+        let hint = match message.contains("reactor running") || message.contains("Tokio") {
+            true => " (workflow code runs outside any async runtime: use the context's timers)",
+            false => "",
+        };
+        Box::new(Failure::new(format!("{message}{hint}")).kind("panic"))
+    })
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}

@@ -1,0 +1,197 @@
+//! The workflow's body and everything that the run has adopted, polled until nobody is woken.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    task::{self, Poll, Waker},
+};
+
+use bowline_core::{Cause, Code, Failure, Payload, ScopeId};
+
+use crate::{
+    Context, Ended, Fault, LocalFuture, Workflow,
+    adopt::{Adoption, Orphan},
+    ended,
+    fault::guarded,
+    limits,
+    ready::Ready,
+    reason,
+    run::{self, Close, ROOT, Shared},
+    scope::{self, Leaving},
+};
+
+/// The body's place among those that are polled; what is adopted comes after it.
+const BODY: u64 = 0;
+
+type Body = LocalFuture<'static, Result<Option<Payload>, Ended>>;
+
+/// The futures of a run.
+#[derive(Default)]
+pub(super) struct Program {
+    body: Option<(Body, Waker)>,
+    adopted: BTreeMap<u64, Adopted>,
+    next_place: u64,
+    ready: Arc<Ready>,
+    over: Option<Over>,
+    begun: bool,
+}
+
+struct Adopted {
+    adoption: Adoption,
+    waker: Waker,
+}
+
+/// How the body came to its end.
+enum Over {
+    Returned(Result<Option<Payload>, Ended>),
+    /// It was dropped, because the run is to cancel.
+    Cancelled(Cause),
+    /// It was dropped, because it goes on as a new run.
+    Continued,
+}
+
+impl Program {
+    /// Calls the workflow, if that was not done, and if the run was not cancelled before.
+    pub(super) fn begin(&mut self, workflow: &dyn Workflow, ctx: Context) -> Result<bool, Fault> {
+        if self.begun || self.over.is_some() {
+            return Ok(false);
+        }
+        self.begun = true;
+        let input = ctx.info().input.clone();
+        let body = guarded(|| workflow.call(ctx, input)).map_err(Fault::Panicked)?;
+        self.body = Some((body, self.ready.waker(BODY)));
+        Ok(true)
+    }
+
+    /// The run is to cancel: the body is dropped, and what is inside is told to stop. A body that
+    /// has returned stays as it is; one that wanted to go on as a new run does not any more.
+    pub(super) fn cancel(&mut self, shared: &Shared, cause: &Cause) -> Result<(), Fault> {
+        match &self.over {
+            Some(Over::Returned(_) | Over::Cancelled(_)) => return Ok(()),
+            Some(Over::Continued) | None => {}
+        }
+        self.over = Some(Over::Cancelled(cause.clone()));
+        let cause = reason::chained(Cause::new(Code::RunCancelled), Some(cause));
+        run::with(shared, |run| run.leave(ROOT, Leaving::passing_on(cause.clone()).into()));
+        self.drop_body(&cause)
+    }
+
+    /// Polls whoever was woken, until nobody is; the body once in any case.
+    pub(super) fn poll(&mut self, shared: &Shared) -> Result<(), Fault> {
+        self.ready.mark(BODY);
+        for _ in 0..limits::POLLS_MAX {
+            self.adopt(shared);
+            match self.ready.pop() {
+                None => return Ok(()),
+                Some(BODY) => self.poll_body(shared)?,
+                Some(place) => self.poll_adopted(shared, place)?,
+            }
+        }
+        Err(Fault::Spinning)
+    }
+
+    fn poll_body(&mut self, shared: &Shared) -> Result<(), Fault> {
+        let Some((body, waker)) = &mut self.body else { return Ok(()) };
+        let mut cx = task::Context::from_waker(waker);
+        let mark = run::with(shared, |run| run.asking.plain.len());
+        let polled = guarded(|| body.as_mut().poll(&mut cx)).map_err(Fault::Panicked)?;
+        if let Poll::Ready(result) = polled {
+            return self.returned(shared, mark, result);
+        }
+        let continued = run::with(shared, |run| run.continued.is_some());
+        if continued {
+            self.over = Some(Over::Continued);
+            return self.drop_body(&Cause::new(Code::RunContinued));
+        }
+        Ok(())
+    }
+
+    /// The body returned. If it says that it was cancelled, what is inside is told to stop, and
+    /// the run closes as one that was cancelled does.
+    fn returned(
+        &mut self,
+        shared: &Shared,
+        mark: usize,
+        result: Result<Option<Payload>, Ended>,
+    ) -> Result<(), Fault> {
+        let cause = match &result {
+            Ok(_) => Cause::new(Code::RunCompleted),
+            Err(Ended::Cancelled(cause)) => {
+                reason::chained(Cause::new(Code::RunCancelled), Some(cause))
+            }
+            Err(ended) => Cause::new(Code::RunFailed).detail(ended.to_string()),
+        };
+        run::with(shared, |run| run.drop_with(ROOT, mark, &cause));
+        self.over = Some(match result {
+            Err(Ended::Cancelled(why)) => {
+                let leaving = Leaving::passing_on(cause.clone());
+                run::with(shared, |run| run.leave(ROOT, leaving.into()));
+                Over::Cancelled(why)
+            }
+            result => Over::Returned(result),
+        });
+        self.drop_body(&cause)
+    }
+
+    fn poll_adopted(&mut self, shared: &Shared, place: u64) -> Result<(), Fault> {
+        let Some(Adopted { adoption, waker }) = self.adopted.get_mut(&place) else { return Ok(()) };
+        let Adoption { scope, orphan, future } = adoption;
+        let (scope, orphan): (ScopeId, Orphan) = (*scope, *orphan);
+        let polled = {
+            let _inside = scope::enter(shared, scope);
+            let mut cx = task::Context::from_waker(waker);
+            guarded(|| future.as_mut().poll(&mut cx)).map_err(Fault::Panicked)?
+        };
+        let Poll::Ready(result) = polled else { return Ok(()) };
+        let adopted = self.adopted.remove(&place);
+        {
+            let _inside = scope::enter(shared, scope);
+            guarded(|| drop(adopted)).map_err(Fault::Panicked)?;
+        }
+        run::with(shared, |run| run.adopted(scope, orphan, result));
+        Ok(())
+    }
+
+    /// Takes in whoever lost its owner.
+    fn adopt(&mut self, shared: &Shared) {
+        let adoptions = run::with(shared, |run| std::mem::take(&mut run.adoptions));
+        for adoption in adoptions {
+            self.next_place += 1;
+            let waker = self.ready.waker(self.next_place);
+            self.ready.mark(self.next_place);
+            self.adopted.insert(self.next_place, Adopted { adoption, waker });
+        }
+    }
+
+    fn drop_body(&mut self, cause: &Cause) -> Result<(), Fault> {
+        let body = self.body.take();
+        guarded(|| reason::because(cause, || drop(body))).map_err(Fault::Panicked)
+    }
+
+    /// How the run closes, if nothing holds it open any more.
+    pub(super) fn close(&mut self, shared: &Shared) -> Option<Close> {
+        let (owes, stopped, failed, next) = run::with(shared, |run| {
+            (run.owes(), run.stopped(), run.failed.clone(), run.continued.clone())
+        });
+        if owes || !self.adopted.is_empty() {
+            return None;
+        }
+        let unseen = |failure: Failure| Close::With(Ended::Failed(failure).into_close());
+        match self.over.as_ref()? {
+            Over::Cancelled(_) if !stopped => None,
+            _ if failed.is_some() => failed.map(unseen),
+            Over::Returned(result) => Some(Close::With(ended::close(result.clone()))),
+            Over::Cancelled(cause) => {
+                Some(Close::With(Ended::Cancelled(cause.clone()).into_close()))
+            }
+            Over::Continued => next.map(Close::Continue),
+        }
+    }
+
+    /// Drops everything; the turn is not open, so nothing is said.
+    pub(super) fn drop_quietly(&mut self) {
+        let (body, adopted) = (self.body.take(), std::mem::take(&mut self.adopted));
+        let _ = guarded(|| drop(body));
+        let _ = guarded(|| drop(adopted));
+    }
+}

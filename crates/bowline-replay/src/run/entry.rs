@@ -1,0 +1,293 @@
+//! The things that a run has asked for: activities, timers, children, requests to others.
+//!
+//! A thing is `stopped` when its scope need not wait for it any longer, and `over` when history
+//! says how it ended. A cancelled timer stops at once and is over with the turn.
+
+use std::task::{Poll, Waker};
+
+use bowline_core::{
+    Cause, Code, EventId, ExternalRefusal, Name, Outcome, Payload, Ranges, Rung, ScopeId,
+};
+
+use super::Run;
+use crate::{
+    Ended,
+    run::asking::Dropped,
+    scope::{Fate, Item, Leaving},
+};
+
+/// What kind of thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Activity,
+    Timer,
+    Child,
+    /// A signal or cancel for another run: it cannot be cancelled, and no scope waits for it.
+    External,
+}
+
+/// How a thing ended.
+#[derive(Clone, Debug)]
+pub(crate) enum End {
+    Activity(Outcome),
+    Timer(Result<(), Cause>),
+    Child(Result<Option<Payload>, Ended>),
+    External(Result<(), ExternalRefusal>),
+}
+
+/// A thing that was asked for.
+pub(crate) struct Entry {
+    pub(crate) what: What,
+    pub(crate) name: Name,
+    /// The scope in which it was first polled.
+    scope: ScopeId,
+    /// Somebody has its handle, and wants its end.
+    held: bool,
+    detached: bool,
+    stopped: bool,
+    over: bool,
+    /// Why it was cancelled by this run's code.
+    cancel: Option<Cause>,
+    /// Why it was cancelled by an operator.
+    operator: Option<Cause>,
+    end: Option<End>,
+    waker: Option<Waker>,
+    /// The scope whose deadline it is.
+    alarm_of: Option<ScopeId>,
+}
+
+impl Entry {
+    fn new(what: What, name: Name, scope: ScopeId) -> Self {
+        Self {
+            what,
+            name,
+            scope,
+            held: false,
+            detached: false,
+            stopped: false,
+            over: false,
+            cancel: None,
+            operator: None,
+            end: None,
+            waker: None,
+            alarm_of: None,
+        }
+    }
+
+    fn works(&self) -> bool {
+        matches!(self.what, What::Activity | What::Child)
+    }
+}
+
+impl Run {
+    /// A thing was asked for, by somebody who holds its handle or has detached it.
+    pub(crate) fn enlist(&mut self, number: EventId, what: What, name: Name, detached: bool) {
+        let mut entry = Entry::new(what, name, self.current);
+        entry.held = !detached;
+        entry.detached = detached;
+        if detached && entry.works() {
+            self.asking.detached.insert(number);
+        }
+        if !detached && what != What::External {
+            self.live += usize::from(entry.works());
+            if let Some(record) = self.scopes.get_mut(&self.current) {
+                record.members.insert(number);
+            }
+        }
+        self.entries.insert(number, entry);
+    }
+
+    /// The deadline of a scope was set as a timer.
+    pub(crate) fn enlist_alarm(&mut self, number: EventId, scope: ScopeId) {
+        let mut entry = Entry::new(What::Timer, Name::default(), scope);
+        entry.alarm_of = Some(scope);
+        self.entries.insert(number, entry);
+    }
+
+    /// The cancel of a child was asked for; whether it arrived is of no interest.
+    pub(crate) fn enlist_answer(&mut self, number: EventId) {
+        self.entries.insert(number, Entry::new(What::External, Name::default(), self.current));
+    }
+
+    /// True if there is an open thing of that kind under this number.
+    pub(crate) fn knows(&self, number: EventId, what: What) -> bool {
+        self.entries.get(&number).is_some_and(|entry| entry.what == what && !entry.over)
+    }
+
+    /// Why an activity or child is cancelled that history says nothing more about.
+    pub(crate) fn cause_of(&self, number: EventId) -> Cause {
+        let entry = self.entries.get(&number);
+        let cause = entry.and_then(|entry| entry.cancel.as_ref().or(entry.operator.as_ref()));
+        cause.cloned().unwrap_or_else(|| Cause::new(Code::Requested))
+    }
+
+    /// An operator cancelled an activity or a child; its end follows by itself.
+    pub(crate) fn cancelled_by_operator(&mut self, number: EventId, cause: &Cause) {
+        if let Some(entry) = self.entries.get_mut(&number) {
+            entry.operator.get_or_insert(cause.clone());
+        }
+    }
+
+    /// History says how a thing that it [knows](Self::knows) ended.
+    pub(crate) fn end(&mut self, number: EventId, end: End) {
+        self.asking.dropped.remove(&number);
+        let Some(entry) = self.entries.get_mut(&number) else { return };
+        entry.over = true;
+        if let Some(scope) = entry.alarm_of {
+            self.entries.remove(&number);
+            let rang = matches!(end, End::Timer(Ok(())));
+            return self.alarm(scope, rang);
+        }
+        if !entry.detached
+            && let Some((fate, result)) = fate(&end)
+            && let Some(record) = self.scopes.get_mut(&entry.scope)
+        {
+            record.remember(fate, Item { name: entry.name.clone(), number, result });
+        }
+        // A timer that was cancelled earlier in this turn has told its holder so.
+        entry.end.get_or_insert(end);
+        self.wakes.extend(entry.waker.take());
+        let held = entry.held;
+        self.release(number);
+        if !held {
+            self.entries.remove(&number);
+        }
+    }
+
+    /// Cancelled activities that never started are over.
+    pub(crate) fn skip(&mut self, skipped: &Ranges) {
+        for number in skipped.ids() {
+            let cause = self.cause_of(number);
+            let outcome = Outcome::Cancelled(cause, Rung::NeverStarted, None);
+            self.end(number, End::Activity(outcome));
+        }
+    }
+
+    /// The end of a thing, for its holder.
+    pub(crate) fn take_end(&mut self, number: EventId, waker: &Waker) -> Poll<End> {
+        let Some(entry) = self.entries.get_mut(&number) else { return Poll::Pending };
+        let Some(end) = entry.end.take() else {
+            match &mut entry.waker {
+                Some(known) => known.clone_from(waker),
+                none => *none = Some(waker.clone()),
+            }
+            return Poll::Pending;
+        };
+        entry.held = false;
+        if entry.over {
+            self.entries.remove(&number);
+        }
+        Poll::Ready(end)
+    }
+
+    /// Cancels a thing, for a reason that arose in `scope`. The first reason stays.
+    pub(crate) fn cancel(&mut self, number: EventId, cause: &Cause, scope: ScopeId) {
+        let Some(entry) = self.entries.get_mut(&number) else { return };
+        let done = entry.over || entry.end.is_some() || entry.cancel.is_some();
+        if done || entry.what == What::External {
+            return;
+        }
+        entry.cancel = Some(cause.clone());
+        let dropped = Dropped { what: entry.what, scope, cause: cause.clone() };
+        self.asking.dropped.insert(number, dropped);
+        if entry.what == What::Timer {
+            entry.end = Some(End::Timer(Err(cause.clone())));
+            self.wakes.extend(entry.waker.take());
+            self.release(number);
+        }
+    }
+
+    /// The handle of a thing was dropped, and perhaps somebody said why.
+    pub(crate) fn let_go(&mut self, number: EventId, cause: Option<Cause>) {
+        let Some(entry) = self.entries.get_mut(&number) else { return };
+        entry.held = false;
+        entry.waker = None;
+        if entry.over {
+            self.entries.remove(&number);
+            return;
+        }
+        if cause.is_none() {
+            self.asking.plain.push(number);
+        }
+        let cause = cause.unwrap_or_else(|| Cause::new(Code::FutureDropped));
+        self.cancel(number, &cause, self.current);
+    }
+
+    /// The body of a scope ended with the poll that began when `mark` things had been dropped
+    /// plainly. What it dropped since was most likely dropped by its end: that is the better
+    /// reason to give.
+    pub(crate) fn drop_with(&mut self, scope: ScopeId, mark: usize, cause: &Cause) {
+        for number in self.asking.plain.split_off(mark.min(self.asking.plain.len())) {
+            let dropped = self.asking.dropped.get_mut(&number);
+            let Some(dropped) = dropped.filter(|dropped| dropped.scope == scope) else { continue };
+            dropped.cause = cause.clone();
+            if let Some(entry) = self.entries.get_mut(&number) {
+                entry.cancel = Some(cause.clone());
+            }
+        }
+    }
+
+    /// The handle of a thing was given up on purpose: it goes on by itself.
+    pub(crate) fn detach(&mut self, number: EventId) {
+        self.release(number);
+        let Some(entry) = self.entries.get_mut(&number) else { return };
+        entry.held = false;
+        entry.detached = true;
+        if entry.over {
+            self.entries.remove(&number);
+        } else if entry.works() && entry.cancel.is_none() {
+            self.asking.detached.insert(number);
+        }
+    }
+
+    /// The turn is at its end: its cancelled timers are over with it.
+    pub(super) fn unset(&mut self, timer: EventId) {
+        let Some(entry) = self.entries.get_mut(&timer) else { return };
+        entry.over = true;
+        if !entry.held {
+            self.entries.remove(&timer);
+        }
+    }
+
+    /// Nobody need wait for a thing any longer.
+    fn release(&mut self, number: EventId) {
+        let Some(entry) = self.entries.get_mut(&number) else { return };
+        if entry.stopped || entry.detached || entry.alarm_of.is_some() {
+            return;
+        }
+        entry.stopped = true;
+        let (scope, works) = (entry.scope, entry.works());
+        self.live -= usize::from(works);
+        if let Some(record) = self.scopes.get_mut(&scope) {
+            record.members.remove(&number);
+        }
+        self.check(scope);
+    }
+
+    /// The deadline timer of a scope rang, or was unset by an operator.
+    fn alarm(&mut self, scope: ScopeId, rang: bool) {
+        let Some(record) = self.scopes.get_mut(&scope) else { return };
+        record.alarm = None;
+        if rang {
+            let cause = Cause::new(Code::Deadline).detail(record.name.clone());
+            self.leave(scope, Leaving::passing_on(cause).into());
+        }
+    }
+}
+
+/// What a clean-up is told of a thing that ended so.
+fn fate(end: &End) -> Option<(Fate, Option<Payload>)> {
+    match end {
+        End::Activity(Outcome::Completed(result)) => Some((Fate::Completed, result.clone())),
+        End::Activity(Outcome::Cancelled(_, rung, details)) => {
+            let fate = match rung {
+                Rung::Abandon => Fate::Abandoned,
+                _ => Fate::Cancelled,
+            };
+            Some((fate, details.clone()))
+        }
+        End::Child(Ok(result)) => Some((Fate::Completed, result.clone())),
+        End::Child(Err(Ended::Cancelled(_))) => Some((Fate::Cancelled, None)),
+        _ => None,
+    }
+}

@@ -1,0 +1,108 @@
+//! Combinators from elsewhere work in workflows: any future may be awaited.
+
+use std::task::Poll;
+
+use bowline_replay::{join_all, race};
+use expect_test::expect;
+use futures_util::{
+    FutureExt as _, StreamExt as _, future, select_biased, stream::FuturesUnordered,
+};
+
+use crate::support::*;
+
+#[test]
+fn a_foreign_unordered_set_is_told_one_by_one() {
+    let (mut world, _) = World::start(async |ctx| {
+        let mut set: FuturesUnordered<_> =
+            ["a", "b", "c"].map(|name| ctx.activity(activity(name))).into_iter().collect();
+        let mut told_so_far = Vec::new();
+        while let Some(outcome) = set.next().await {
+            told_so_far.push(told(&outcome));
+            if told_so_far.len() == 2 {
+                break;
+            }
+        }
+        drop(set);
+        ctx.activity(activity("after")).await;
+        Ok(json(told_so_far.join(" ")))
+    });
+    assert_eq!(world.send(completes(7, "3")), "");
+    expect![[r#"
+        18: activity after
+        drop Activities 6 in 0: future_dropped
+    "#]]
+    .assert_eq(&world.send(completes(5, "1")));
+    world.check_prefixes();
+}
+
+#[test]
+fn a_foreign_select_drops_its_losers_plainly() {
+    let (mut world, _) = World::start(async |ctx| {
+        let (mut work, mut timer) =
+            (ctx.activity(activity("work")).fuse(), ctx.timer(seconds(5)).fuse());
+        let winner = select_biased! {
+            outcome = work => told(&outcome),
+            _ = timer => "timer".to_owned(),
+        };
+        drop((work, timer));
+        Ok(json(winner))
+    });
+    expect![[r#"
+        drop Activities 5 in 0: run_completed
+        11: complete timer
+    "#]]
+    .assert_eq(&world.send(rings(6)));
+    world.check_prefixes();
+}
+
+#[test]
+fn foreign_futures_work_in_our_combinators() {
+    let (world, _) = World::start(async |ctx| {
+        let mut turns = 0;
+        let yielding = future::poll_fn(move |cx| {
+            turns += 1;
+            cx.waker().wake_by_ref();
+            if turns < 5 { Poll::Pending } else { Poll::Ready(turns) }
+        });
+        let both = future::join(ctx.activity(activity("a")), async { 7 });
+        let (place, _) = race([
+            Box::pin(both.map(|(outcome, n)| format!("{} {n}", told(&outcome)))) as _,
+            Box::pin(yielding.map(|turns| turns.to_string())) as bowline_replay::LocalFuture<'_, _>,
+        ])
+        .await;
+        let all = join_all([future::ready(1), future::ready(2)]).await;
+        Ok(json(format!("{place} {all:?}")))
+    });
+    expect![[r#"
+        1 WorkflowStarted
+        2 TurnScheduled
+        3 TurnStarted
+        4 TurnCompleted
+        5 ActivityScheduled
+        6 WorkflowCompleted
+    "#]]
+    .assert_eq(&world.kinds());
+    assert!(world.closed());
+    world.check_prefixes();
+}
+
+/// A shared future: several wait for one activity.
+#[test]
+fn one_outcome_for_several_waiters() {
+    let (mut world, _) = World::start(async |ctx| {
+        let shared = ctx.activity(activity("once")).map(|outcome| told(&outcome)).boxed_local();
+        let shared = shared.shared();
+        let (a, b) = bowline_replay::join(shared.clone(), async {
+            let _ = ctx.signals("x").recv().await;
+            shared.clone().await
+        })
+        .await;
+        Ok(json(format!("{a} {b}")))
+    });
+    assert_eq!(world.send(completes(5, "1")), "");
+    expect![[r#"
+        15: complete 1 1
+    "#]]
+    .assert_eq(&world.send(signals("x", "")));
+    world.check_prefixes();
+}
