@@ -115,12 +115,13 @@ CREATE TABLE marks (
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
+-- `bytes`: the numbers of the activities, as ranges. Those before `next` have their rows.
 CREATE TABLE owed (
     run INTEGER NOT NULL,
-    first INTEGER NOT NULL,
-    last INTEGER NOT NULL,
+    next INTEGER NOT NULL,
     at INTEGER NOT NULL,
-    PRIMARY KEY (run, first)
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (run, next)
 ) WITHOUT ROWID;
 
 CREATE TABLE snapshots (

@@ -96,6 +96,7 @@ const ENVELOPES: &[(&str, &str, &str)] = &[
     ("activities", "run", "spec"),
     ("alarms", "run", "what"),
     ("marks", "run", "bytes"),
+    ("owed", "run", "bytes"),
 ];
 
 fn blobs(db: Db<'_>, findings: &mut Vec<Finding>) -> Outcome<()> {

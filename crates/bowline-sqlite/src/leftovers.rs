@@ -6,14 +6,14 @@ mod orphan;
 mod tree;
 
 use bowline_core::{ActivityLive, Cause, EventId, Name, Namespace, Outcome as End, RunId, Time};
-use bowline_store::{AttemptLine, Error, Leftovers, ReceiptRow, Subtree};
+use bowline_store::{AttemptLine, Error, Leftovers, ReceiptRow, Subtree, ready::Mark};
 use rusqlite::params;
 
 use crate::{
     blob::{self, number, wide},
     db::{Db, Outcome},
+    owed::{Debt, debts},
     run::Run,
-    sweep,
 };
 
 pub(crate) use tree::{WALK_MAX, settled};
@@ -55,9 +55,6 @@ fn add_rows(db: Db<'_>, run: &Run, left: &mut Leftovers) -> Outcome<()> {
     let (queued, marked) = queued(db, run)?;
     left.queued += queued;
     left.unswept += marked;
-    for span in sweep::spans(db, key)? {
-        left.unswept += span.last.0 + 1 - span.first.0;
-    }
     left.never_started += run.never_started;
     let unread = "SELECT count(*) FROM inbox WHERE run = ?";
     left.unread += db.first(unread, [key], |row| number(row, 0))?.unwrap_or(0);
@@ -78,26 +75,37 @@ fn attempts(db: Db<'_>, run: &Run) -> Outcome<Vec<AttemptLine>> {
     Ok(lines.into_iter().flatten().collect())
 }
 
-/// How many activities wait, and how many of those that wait are under a mark.
+/// How many activities wait, and how many of those that wait are under a mark. Those whose rows
+/// are owed wait too.
 fn queued(db: Db<'_>, run: &Run) -> Outcome<(u64, u64)> {
     let (id, key) = (run.head.run, run.key());
-    let sql = "SELECT number, bytes FROM marks WHERE run = ? ORDER BY number";
-    let marks = db.all(sql, [key], |row| blob::mark(id, number(row, 0)?, row, 1))?;
+    let (marks, debts) = (marks(db, run)?, debts(db, id, key)?);
+    let (mut queued, mut marked) = (0, 0);
+    let mut add = |activity| match covered(&marks, activity) {
+        true => marked += 1,
+        false => queued += 1,
+    };
+    debts.iter().flat_map(Debt::ids).for_each(&mut add);
     if marks.is_empty() {
         let sql = "SELECT count(*) FROM activities WHERE run = ? AND place = 0";
-        return Ok((db.first(sql, [key], |row| number(row, 0))?.unwrap_or(0), 0));
+        let rows = db.first(sql, [key], |row| number(row, 0))?.unwrap_or(0);
+        return Ok((queued + rows, 0));
     }
-    let (mut queued, mut marked) = (0, 0);
     let sql = "SELECT number FROM activities WHERE run = ? AND place = 0";
     db.each(sql, [key], |row| {
-        let activity = EventId(number(row, 0)?);
-        match marks.iter().any(|mark| mark.ranges.contains(activity)) {
-            true => marked += 1,
-            false => queued += 1,
-        }
+        add(EventId(number(row, 0)?));
         Ok(true)
     })?;
     Ok((queued, marked))
+}
+
+fn marks(db: Db<'_>, run: &Run) -> Outcome<Vec<Mark>> {
+    let sql = "SELECT number, bytes FROM marks WHERE run = ? ORDER BY number";
+    db.all(sql, [run.key()], |row| blob::mark(run.head.run, number(row, 0)?, row, 1))
+}
+
+fn covered(marks: &[Mark], activity: EventId) -> bool {
+    marks.iter().any(|mark| mark.ranges.contains(activity))
 }
 
 fn line(run: RunId, activity: EventId, name: Name, live: &ActivityLive) -> AttemptLine {

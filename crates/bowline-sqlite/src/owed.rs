@@ -4,28 +4,53 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use bowline_core::{ActivityLive, ActivitySpec, Batch, Blob, EventId, EventKind, RunId, Time};
+use bowline_core::{
+    ActivityLive, ActivitySpec, Batch, Blob, EventId, EventKind, Ranges, RunId, Time,
+};
 use rusqlite::params;
 
 use crate::{
-    blob::{int, number},
+    blob::{self, int, number},
     db::{Db, Outcome},
     fault::Fault,
     stats::count,
 };
 
+/// What one commit owes.
+#[derive(Clone, Debug)]
+pub(crate) struct Debt {
+    /// Activities before this one have their rows.
+    pub(crate) next: EventId,
+    /// When they were committed.
+    pub(crate) at: Time,
+    /// All of them.
+    pub(crate) ranges: Ranges,
+}
+
+impl Debt {
+    /// Whether the row of an activity is still owed.
+    pub(crate) fn covers(&self, activity: EventId) -> bool {
+        activity >= self.next && self.ranges.contains(activity)
+    }
+
+    /// Every activity whose row is still owed.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = EventId> {
+        self.ranges.ids().skip_while(|id| *id < self.next)
+    }
+}
+
+/// What a run owes.
+pub(crate) fn debts(db: Db<'_>, run: RunId, key: i64) -> Outcome<Vec<Debt>> {
+    let sql = "SELECT next, at, bytes FROM owed WHERE run = ? ORDER BY next";
+    db.all(sql, [key], |row| {
+        let (next, at) = (EventId(number(row, 0)?), Time(row.get(1)?));
+        Ok(Debt { next, at, ranges: blob::open(run, row, 2)? })
+    })
+}
+
 /// What is left of the events of runs that owe.
 #[derive(Default)]
 pub(crate) struct Owed(HashMap<RunId, VecDeque<Planned>>);
-
-/// Events of one commit, among which activities without a row are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    pub(crate) first: EventId,
-    pub(crate) last: EventId,
-    /// When they were committed.
-    pub(crate) at: Time,
-}
 
 /// An activity without a row.
 #[derive(Clone)]
@@ -44,29 +69,28 @@ impl Owed {
         self.0.remove(&run);
     }
 
-    /// What a run owes: the activities among the events of a span.
+    /// The activities of a debt, the next one first.
     pub(crate) fn of(
         &mut self,
         db: Db<'_>,
         run: RunId,
         key: i64,
-        span: Span,
+        debt: &Debt,
     ) -> Outcome<&mut VecDeque<Planned>> {
-        let Span { first, last, .. } = span;
         let known = self.0.get(&run).and_then(|planned| planned.front());
-        if known.is_none_or(|planned| planned.number < first || planned.number > last) {
-            let planned = plan(db, run, key, span)?;
+        if known.is_none_or(|planned| planned.number != debt.next) {
+            let planned = plan(db, run, key, debt)?;
             self.0.insert(run, planned);
         }
         Ok(self.0.get_mut(&run).expect("it was planned above"))
     }
 }
 
-fn plan(db: Db<'_>, run: RunId, key: i64, span: Span) -> Outcome<VecDeque<Planned>> {
-    let Span { first, last, at } = span;
+fn plan(db: Db<'_>, run: RunId, key: i64, debt: &Debt) -> Outcome<VecDeque<Planned>> {
+    let last = debt.ranges.ranges().last().map_or(debt.next, |range| range.last);
     let sql = "SELECT first, last, bytes FROM history \
                WHERE run = ? AND first <= ? AND last >= ? ORDER BY first";
-    let batches = db.all(sql, params![key, int(last.0), int(first.0)], |row| {
+    let batches = db.all(sql, params![key, int(last.0), int(debt.next.0)], |row| {
         count(&db.counters.batches_read, 1);
         let bytes: Vec<u8> = row.get(2)?;
         let (first, last) = (EventId(number(row, 0)?), EventId(number(row, 1)?));
@@ -75,9 +99,9 @@ fn plan(db: Db<'_>, run: RunId, key: i64, span: Span) -> Outcome<VecDeque<Planne
     let mut planned = VecDeque::new();
     for batch in batches {
         let events = batch.events().map_err(|corrupt| Fault::corrupt(run, corrupt))?;
-        for event in events.into_iter().filter(|event| (first..=last).contains(&event.id)) {
+        for event in events.into_iter().filter(|event| debt.covers(event.id)) {
             let EventKind::ActivityScheduled(scheduled) = event.kind else { continue };
-            let live = ActivityLive::queued(at, at);
+            let live = ActivityLive::queued(debt.at, debt.at);
             planned.push_back(Planned { number: event.id, spec: scheduled.spec, live });
         }
     }

@@ -3,7 +3,7 @@
 //! In:    changes, in the order of their making.
 //! Out:   the index as it will be, as far as the later calls of the group must see it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bowline_core::{Alarm, AlarmKind, EventId, RunId, Time};
 use bowline_store::ready::{Change, Index, Mark};
@@ -11,13 +11,42 @@ use bowline_store::ready::{Change, Index, Mark};
 #[derive(Default)]
 pub(crate) struct Pending {
     changes: Vec<Change>,
-    by_run: HashMap<RunId, Vec<usize>>,
+    runs: HashMap<RunId, Changed>,
+}
+
+/// What has changed of one run. A group may change thousands of rows of it, so each question has
+/// its own map.
+#[derive(Default)]
+struct Changed {
+    /// Whether workers have these activities now.
+    attempts: BTreeMap<EventId, bool>,
+    marks: Vec<Mark>,
+    folded: Vec<u64>,
+    /// Whether these alarms are set now.
+    alarms: BTreeMap<Alarm, bool>,
+    /// The alarms of each activity that were set or unset, in order.
+    limits: BTreeMap<EventId, Vec<(Time, bool)>>,
+    owes: Option<bool>,
+    /// Nothing that the index knows of it is true any more.
+    gone: bool,
 }
 
 impl Pending {
     pub(crate) fn push(&mut self, change: Change) {
-        let run = run_of(&change);
-        self.by_run.entry(run).or_default().push(self.changes.len());
+        let changed = self.runs.entry(run_of(&change)).or_default();
+        match &change {
+            Change::Started { activity, .. } => drop(changed.attempts.insert(*activity, true)),
+            Change::Over { activity, .. } => drop(changed.attempts.insert(*activity, false)),
+            Change::Queued(queued) => drop(changed.attempts.insert(queued.activity, false)),
+            Change::Marked(_, mark) => changed.marks.push(mark.clone()),
+            Change::Folded(_, number) => changed.folded.push(*number),
+            Change::Armed(_, alarm) => changed.alarm(*alarm, true),
+            Change::Disarmed(_, alarm) => changed.alarm(*alarm, false),
+            Change::Owing(_) => changed.owes = Some(true),
+            Change::Paid(_) => changed.owes = Some(false),
+            Change::RunGone(_) => *changed = Changed { gone: true, ..Changed::default() },
+            Change::Run(_) | Change::Cancelled { .. } => {}
+        }
         self.changes.push(change);
     }
 
@@ -26,60 +55,43 @@ impl Pending {
     }
 
     pub(crate) fn touches(&self, run: RunId) -> bool {
-        self.by_run.contains_key(&run)
-    }
-
-    fn of(&self, run: RunId) -> impl Iterator<Item = &Change> {
-        self.by_run.get(&run).into_iter().flatten().map(|at| &self.changes[*at])
+        self.runs.contains_key(&run)
     }
 
     /// Activities of a run that workers have.
     pub(crate) fn attempts(&self, index: &Index, run: RunId) -> BTreeSet<EventId> {
-        let mut out: BTreeSet<_> = index.attempts_of(run).map(|(activity, _)| activity).collect();
-        for change in self.of(run) {
-            match change {
-                Change::Started { activity, .. } => drop(out.insert(*activity)),
-                Change::Over { activity, .. } => drop(out.remove(activity)),
-                Change::Queued(queued) => drop(out.remove(&queued.activity)),
-                Change::RunGone(_) => out.clear(),
-                _ => {}
-            }
+        let known = index.attempts_of(run).map(|(activity, _)| activity);
+        let Some(changed) = self.runs.get(&run) else { return known.collect() };
+        let mut out: BTreeSet<_> = known.filter(|_| !changed.gone).collect();
+        for (activity, started) in &changed.attempts {
+            match started {
+                true => out.insert(*activity),
+                false => out.remove(activity),
+            };
         }
         out
     }
 
-    /// The marks of a run, in the order of their numbers.
-    fn marks(&self, index: &Index, run: RunId) -> Vec<Mark> {
-        let mut marks = index.marks_of(run).to_vec();
-        for change in self.of(run) {
-            match change {
-                Change::Marked(_, mark) => marks.push(mark.clone()),
-                Change::Folded(_, number) => marks.retain(|mark| mark.number != *number),
-                Change::RunGone(_) => marks.clear(),
-                _ => {}
-            }
-        }
-        marks
-    }
-
     /// The first mark that covers an activity.
     pub(crate) fn mark(&self, index: &Index, run: RunId, activity: EventId) -> Option<Mark> {
-        if !self.touches(run) {
-            return index.mark(run, activity).cloned();
-        }
-        self.marks(index, run).into_iter().find(|mark| mark.ranges.contains(activity))
+        let Some(changed) = self.runs.get(&run) else { return index.mark(run, activity).cloned() };
+        let known = index.marks_of(run).iter().filter(|_| !changed.gone);
+        let mut marks = known.chain(&changed.marks);
+        let stands =
+            |mark: &&Mark| !changed.folded.contains(&mark.number) && mark.ranges.contains(activity);
+        marks.find(stands).cloned()
     }
 
     /// The alarms of a run.
     pub(crate) fn alarms(&self, index: &Index, run: RunId) -> BTreeSet<Alarm> {
-        let mut alarms: BTreeSet<_> = index.alarms_of(run).collect();
-        for change in self.of(run) {
-            match change {
-                Change::Armed(_, alarm) => drop(alarms.insert(*alarm)),
-                Change::Disarmed(_, alarm) => drop(alarms.remove(alarm)),
-                Change::RunGone(_) => alarms.clear(),
-                _ => {}
-            }
+        let known = index.alarms_of(run);
+        let Some(changed) = self.runs.get(&run) else { return known.collect() };
+        let mut alarms: BTreeSet<_> = known.filter(|_| !changed.gone).collect();
+        for (alarm, armed) in &changed.alarms {
+            match armed {
+                true => alarms.insert(*alarm),
+                false => alarms.remove(alarm),
+            };
         }
         alarms
     }
@@ -87,29 +99,32 @@ impl Pending {
     /// When the limit of an activity is looked at next, as far as is known: an alarm too many
     /// does no harm.
     pub(crate) fn deadline(&self, index: &Index, run: RunId, activity: EventId) -> Option<Time> {
-        let mut first = index.deadline(run, activity);
-        for change in self.of(run) {
-            match change {
-                Change::Armed(_, alarm) if alarm.what == AlarmKind::Activity(activity) => {
-                    first = Some(first.map_or(alarm.due, |first| first.min(alarm.due)));
-                }
-                Change::Disarmed(_, alarm) if alarm.what == AlarmKind::Activity(activity) => {
-                    first = first.filter(|first| *first != alarm.due);
-                }
-                _ => {}
-            }
-        }
-        first
+        let known = index.deadline(run, activity);
+        let Some(changed) = self.runs.get(&run) else { return known };
+        let known = known.filter(|_| !changed.gone);
+        let steps = changed.limits.get(&activity).into_iter().flatten();
+        steps.fold(known, |first, (due, armed)| match armed {
+            true => Some(first.map_or(*due, |first| first.min(*due))),
+            false => first.filter(|first| first != due),
+        })
     }
 
     /// Whether a run owes rows to activities.
     pub(crate) fn owes(&self, index: &Index, run: RunId) -> bool {
-        let known = index.owing().any(|owing| owing == run);
-        self.of(run).fold(known, |owes, change| match change {
-            Change::Owing(_) => true,
-            Change::Paid(_) | Change::RunGone(_) => false,
-            _ => owes,
-        })
+        let changed = self.runs.get(&run);
+        match changed.and_then(|changed| changed.owes.or(changed.gone.then_some(false))) {
+            Some(owes) => owes,
+            None => index.owing().any(|owing| owing == run),
+        }
+    }
+}
+
+impl Changed {
+    fn alarm(&mut self, alarm: Alarm, armed: bool) {
+        self.alarms.insert(alarm, armed);
+        if let AlarmKind::Activity(activity) = alarm.what {
+            self.limits.entry(activity).or_default().push((alarm.due, armed));
+        }
     }
 }
 

@@ -10,7 +10,6 @@ use bowline_store::{Sweep, Swept};
 use crate::{db::Outcome, member, tx::Tx};
 
 pub(crate) use forget::Cursor;
-pub(crate) use owed::spans;
 
 pub(crate) fn sweep(tx: &mut Tx<'_>, sweep: &Sweep) -> Outcome<Swept> {
     tx.alive(sweep.epoch)?;

@@ -1,6 +1,6 @@
 //! New activities: they wait, or are started by the commit that schedules them.
 
-use bowline_core::{ActivityLive, EventId, start};
+use bowline_core::{ActivityLive, EventId, Ranges, codec, start};
 use bowline_store::{Commit, NewActivity, ready::Change};
 use rusqlite::params;
 
@@ -47,24 +47,17 @@ fn in_batch(commit: &Commit) -> bool {
     commit.activities.iter().all(held)
 }
 
-/// Remembers which events rows are owed for: all but those of activities that run already.
+/// Remembers whose rows are owed: those of all that do not run already.
 fn owe(tx: &mut Tx<'_>, commit: &Commit, started: &[(EventId, u32)]) -> Outcome<()> {
     let key = tx.run(commit.run).key();
-    let (Some(first), Some(last)) = (commit.activities.first(), commit.activities.last()) else {
-        return Ok(());
-    };
-    let mut from = first.activity;
-    let ends = started.iter().map(|(activity, _)| *activity).chain([last.activity.plus(1)]);
-    for end in ends {
-        if from < end {
-            let last = end.0 - 1;
-            tx.db.run(
-                "INSERT INTO owed (run, first, last, at) VALUES (?, ?, ?, ?)",
-                params![key, int(from.0), int(last), commit.now.0],
-            )?;
-        }
-        from = end.plus(1);
-    }
+    let begun: Vec<EventId> = started.iter().map(|(activity, _)| *activity).collect();
+    let all: Ranges = commit.activities.iter().map(|new| new.activity).collect();
+    let owed = all.minus(&begun);
+    let Some(next) = owed.ranges().first().map(|range| range.first) else { return Ok(()) };
+    tx.db.run(
+        "INSERT INTO owed (run, next, at, bytes) VALUES (?, ?, ?, ?)",
+        params![key, int(next.0), commit.now.0, codec::encode(&owed)],
+    )?;
     tx.change(Change::Owing(commit.run));
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{
     blob::{self, int},
     db::Outcome,
     inbox,
-    owed::Span,
+    owed::debts,
     tx::Tx,
 };
 
@@ -52,7 +52,10 @@ fn few(
     (ranges, cause): (&Ranges, &Cause),
     met: &mut Met,
 ) -> Outcome<()> {
-    let owed = spans(tx, commit.run)?;
+    let owed = match tx.owes(commit.run) {
+        true => debts(tx.db, commit.run, tx.run(commit.run).key())?,
+        false => Vec::new(),
+    };
     let mut rowless = Ranges::default();
     for number in ranges.ids() {
         if tx.mark(commit.run, number).is_some() {
@@ -60,7 +63,7 @@ fn few(
         }
         let Some(mut activity) = tx.activity(commit.run, number)? else {
             // Its row is owed, or went when it ended.
-            if owed.iter().any(|span| (span.first..=span.last).contains(&number)) {
+            if owed.iter().any(|debt| debt.covers(number)) {
                 rowless.push(number);
             }
             continue;
@@ -138,12 +141,4 @@ fn mark(tx: &mut Tx<'_>, commit: &Commit, ranges: &Ranges, cause: &Cause) -> Out
     tx.db.run("INSERT INTO marks (run, number, bytes) VALUES (?, ?, ?)", values)?;
     tx.change(Change::Marked(commit.run, mark));
     Ok(())
-}
-
-/// Events of a run for which rows are owed.
-fn spans(tx: &Tx<'_>, id: RunId) -> Outcome<Vec<Span>> {
-    match tx.owes(id) {
-        true => crate::sweep::spans(tx.db, tx.run(id).key()),
-        false => Ok(Vec::new()),
-    }
 }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use bowline_core::{ActivityLive, EventId, Message, ParentClose};
 use bowline_store::Leftovers;
 
-use super::{bound, line, tree::Tree};
+use super::{bound, covered, line, marks, tree::Tree};
 use crate::{
     blob::{self, number},
     db::{Db, Outcome},
     inbox, limits,
+    owed::{Debt, debts},
     run::{self, Run},
 };
 
@@ -58,19 +59,21 @@ fn activities(db: Db<'_>, tree: &mut Tree<'_>, found: &mut Leftovers) -> Outcome
                    SELECT (SELECT min(run) FROM activities WHERE run > keys.run) FROM keys
                    WHERE keys.run IS NOT NULL
                )
-               SELECT run FROM keys JOIN labels ON labels.key = run WHERE closed_at IS NOT NULL";
+               SELECT key FROM labels WHERE closed_at IS NOT NULL
+               AND key IN (SELECT run FROM keys UNION SELECT run FROM owed)";
     let keys: Vec<i64> = db.all(sql, [], |row| Ok(row.get(0)?))?;
     for key in keys {
         let Some(run) = read(db, key)? else { continue };
         let id = run.head.run;
         let left = tree.left(id)?.cloned().unwrap_or_default();
-        let sql = "SELECT number, bytes FROM marks WHERE run = ? ORDER BY number";
-        let marks = db.all(sql, [key], |row| blob::mark(id, number(row, 0)?, row, 1))?;
+        let marks = marks(db, &run)?;
+        let told = |activity| covered(&marks, activity) || left.contains(activity);
+        let owed = debts(db, id, key)?;
+        found.queued += owed.iter().flat_map(Debt::ids).filter(|id| !told(*id)).count() as u64;
         let sql = "SELECT number, place, name, live FROM activities WHERE run = ? AND place < 2";
         db.each(sql, [key], |row| {
             let activity = EventId(number(row, 0)?);
-            let marked = marks.iter().any(|mark| mark.ranges.contains(activity));
-            if marked || left.contains(activity) {
+            if told(activity) {
                 return Ok(true);
             }
             if number(row, 1)? == 0 {

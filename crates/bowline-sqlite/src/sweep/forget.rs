@@ -54,7 +54,7 @@ pub(super) fn runs(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<b
     let deleted = deleted(tx, looks)?;
     let expired = expired(tx, sweep, looks)?;
     let full = |found: &[i64]| found.len() as i64 == looks;
-    let more = full(&deleted) || full(&expired);
+    let (more, before) = (full(&deleted) || full(&expired), room.0);
     for key in deleted.into_iter().chain(expired) {
         let Some(label) = run::label_at(tx.db, key)? else { continue };
         if kept(tx, label.run)? || !leftovers::settled(tx.db, label.run)? {
@@ -65,7 +65,8 @@ pub(super) fn runs(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<b
         }
         bury(tx, label.run)?;
     }
-    Ok(more)
+    // Where all may not go yet, looking at the others can wait for the next time.
+    Ok(more && room.0 < before)
 }
 
 fn deleted(tx: &mut Tx<'_>, looks: i64) -> Outcome<Vec<i64>> {
@@ -144,7 +145,7 @@ pub(super) fn graves(tx: &mut Tx<'_>, room: &mut Room) -> Outcome<bool> {
         "DELETE FROM marks WHERE run = ?1 \
          AND number IN (SELECT number FROM marks WHERE run = ?1 LIMIT ?2)",
         "DELETE FROM owed WHERE run = ?1 \
-         AND first IN (SELECT first FROM owed WHERE run = ?1 LIMIT ?2)",
+         AND next IN (SELECT next FROM owed WHERE run = ?1 LIMIT ?2)",
         "DELETE FROM snapshots WHERE run = ?1 AND ?2 > 0",
     ];
     let sql = "SELECT run FROM graves ORDER BY run LIMIT ?";

@@ -1,15 +1,15 @@
 //! Rows that a wide commit owes are made, from its events.
 
-use bowline_core::{EventId, RunId, Time};
+use bowline_core::{RunId, Time};
 use bowline_store::ready::Change;
 use rusqlite::params;
 
 use super::Room;
 use crate::{
     activity::Activity,
-    blob::{int, number},
-    db::{Db, Outcome},
-    owed::{Planned, Span},
+    blob::int,
+    db::Outcome,
+    owed::{Planned, debts},
     tx::Tx,
 };
 
@@ -29,11 +29,10 @@ pub(super) fn materialise(tx: &mut Tx<'_>, room: &mut Room, now: Time) -> Outcom
 /// True if the run owes nothing any more.
 fn pay(tx: &mut Tx<'_>, id: RunId, room: &mut Room, now: Time) -> Outcome<bool> {
     let key = tx.run(id).key();
-    for span in spans(tx.db, key)? {
-        let planned = tx.mind.owed.of(tx.db, id, key, span)?;
-        let end = planned.partition_point(|planned| planned.number <= span.last);
-        let chunk: Vec<Planned> = planned.drain(..end.min(room.0)).collect();
-        let next = planned.front().map(|planned| planned.number).filter(|next| *next <= span.last);
+    for debt in debts(tx.db, id, key)? {
+        let planned = tx.mind.owed.of(tx.db, id, key, &debt)?;
+        let chunk: Vec<Planned> = planned.drain(..planned.len().min(room.0)).collect();
+        let next = planned.front().map(|planned| planned.number);
         for Planned { number, spec, live } in chunk {
             room.spend(1);
             match tx.mark(id, number) {
@@ -44,27 +43,15 @@ fn pay(tx: &mut Tx<'_>, id: RunId, room: &mut Room, now: Time) -> Outcome<bool> 
         }
         match next {
             Some(next) => {
-                let values = params![int(next.0), key, int(span.first.0)];
-                tx.db.run("UPDATE owed SET first = ? WHERE run = ? AND first = ?", values)?;
+                let values = params![int(next.0), key, int(debt.next.0)];
+                tx.db.run("UPDATE owed SET next = ? WHERE run = ? AND next = ?", values)?;
                 return Ok(false);
             }
             None => {
-                let values = params![key, int(span.first.0)];
-                tx.db.run("DELETE FROM owed WHERE run = ? AND first = ?", values)?;
+                let values = params![key, int(debt.next.0)];
+                tx.db.run("DELETE FROM owed WHERE run = ? AND next = ?", values)?;
             }
         }
     }
     Ok(true)
-}
-
-/// Events of a run for which rows are owed.
-pub(crate) fn spans(db: Db<'_>, key: i64) -> Outcome<Vec<Span>> {
-    let sql = "SELECT first, last, at FROM owed WHERE run = ? ORDER BY first";
-    db.all(sql, [key], |row| {
-        Ok(Span {
-            first: EventId(number(row, 0)?),
-            last: EventId(number(row, 1)?),
-            at: Time(row.get(2)?),
-        })
-    })
 }

@@ -1,0 +1,12 @@
+//! What the conformance suite cannot know: files, locks, pages, groups and counts.
+
+#![allow(clippy::unwrap_used)]
+
+mod backup;
+mod corrupt;
+mod cost;
+mod full;
+mod group;
+mod mark;
+mod open;
+mod world;
