@@ -1,0 +1,43 @@
+//! One command, one file.
+
+mod backup;
+mod cancel;
+mod check;
+mod list;
+mod orphans;
+mod show;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use bowline::engine::core::Time;
+
+use crate::{
+    args::{Args, Command},
+    print::Printer,
+};
+
+pub(crate) async fn run(args: Args) -> Result<ExitCode> {
+    let print = Printer { json: args.json };
+    match args.command {
+        Command::List { store, status, workflow, quarantined, limit } => {
+            let wanted = list::Wanted { status, workflow, quarantined, limit: limit.into() };
+            list::run(&store, wanted, print).await
+        }
+        Command::Show { store, workflow_id } => show::run(&store, &workflow_id, print).await,
+        Command::Cancel { store, workflow_id, reason, by } => {
+            cancel::cancel(&store, &workflow_id, reason, by, print).await
+        }
+        Command::Terminate { store, workflow_id, reason, by } => {
+            cancel::terminate(&store, &workflow_id, reason, by, print).await
+        }
+        Command::Orphans { store } => orphans::run(&store, print).await,
+        Command::Check { store } => check::run(&store, print).await,
+        Command::Backup { store, to } => backup::run(&store, &to, print).await,
+    }
+}
+
+/// A moment as seconds since the Unix epoch, to the millisecond: readable, and sorts.
+fn moment(time: Time) -> String {
+    format!("{}.{:03}", time.0.div_euclid(1_000_000), time.0.rem_euclid(1_000_000) / 1_000)
+}

@@ -1,0 +1,20 @@
+//! `bowline check`.
+
+use std::{path::Path, process::ExitCode};
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{compose, print::Printer};
+
+pub(crate) async fn run(store: &Path, print: Printer) -> Result<ExitCode> {
+    let findings = compose::store(store)?.check().await?;
+    for finding in &findings {
+        print.line(|| finding.to_string(), json!({ "finding": finding.to_string() }));
+    }
+    if findings.is_empty() {
+        print.line(|| "the file is sound".to_owned(), json!({ "findings": 0 }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::from(1))
+}

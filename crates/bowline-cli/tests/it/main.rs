@@ -1,0 +1,98 @@
+//! The command as a user meets it: what it prints, and how it exits.
+
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+use bowline::engine::StartOptions;
+
+fn bowline(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bowline")).args(args).output().expect("the command runs")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A store with one open run, whose code is nowhere.
+fn store(path: &Path) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let engine = bowline::open(path).expect("opens").start().await.expect("starts");
+        let options = StartOptions::new("checkout", "order-42", "default", None);
+        engine.start(options).await.expect("the run starts");
+        engine.close(std::time::Duration::from_secs(5)).await.expect("closes");
+    });
+}
+
+#[test]
+fn a_run_is_listed_shown_cancelled_and_shown_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("orders.db");
+    store(&path);
+    let file = path.to_str().expect("a path of text");
+    let listed = bowline(&["list", file]);
+    assert!(listed.status.success(), "{}", err(&listed));
+    assert!(out(&listed).contains("running"), "{}", out(&listed));
+    assert!(out(&listed).contains("order-42"), "{}", out(&listed));
+    let cancelled = bowline(&["cancel", file, "order-42", "--reason", "lost", "--by", "alice"]);
+    assert!(out(&cancelled).starts_with("cancel requested of run "), "{}", err(&cancelled));
+    let shown = bowline(&["--json", "show", file, "order-42"]);
+    assert!(out(&shown).contains("requested by alice (lost)"), "{}", out(&shown));
+    assert!(out(&shown).contains("WorkflowStarted"), "{}", out(&shown));
+}
+
+#[test]
+fn a_sound_file_is_checked_and_copied_and_nothing_is_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("orders.db");
+    store(&path);
+    let file = path.to_str().expect("a path of text");
+    let copy = folder.path().join("copy.db");
+    let copy = copy.to_str().expect("a path of text");
+    assert_eq!(out(&bowline(&["check", file])), "the file is sound\n");
+    assert_eq!(out(&bowline(&["orphans", file])), "nothing is left over\n");
+    assert!(bowline(&["backup", file, copy]).status.success());
+    assert!(out(&bowline(&["list", copy])).contains("order-42"));
+    let again = bowline(&["backup", file, copy]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(err(&again).contains("copy.db"), "{}", err(&again));
+}
+
+#[test]
+fn what_is_wrong_is_said_and_nothing_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("nowhere.db");
+    let file = path.to_str().expect("a path of text");
+    let listed = bowline(&["list", file]);
+    assert_eq!(listed.status.code(), Some(2));
+    assert!(err(&listed).contains("there is no file"), "{}", err(&listed));
+    assert!(!path.exists());
+    let store = folder.path().join("orders.db");
+    self::store(&store);
+    let file = store.to_str().expect("a path of text");
+    let shown = bowline(&["show", file, "order-43"]);
+    assert_eq!(shown.status.code(), Some(2));
+    assert!(err(&shown).contains("there is no such run"), "{}", err(&shown));
+}
+
+/// While a program has the file open, the command refuses and names the program.
+#[test]
+fn a_file_in_use_is_refused_by_name_of_its_holder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("orders.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let engine = bowline::open(&path).expect("opens").start().await.expect("starts");
+        let listed = bowline(&["list", path.to_str().expect("a path of text")]);
+        assert_eq!(listed.status.code(), Some(2));
+        let holder = std::process::id().to_string();
+        assert!(err(&listed).contains(&holder), "{}", err(&listed));
+        engine.close(std::time::Duration::from_secs(5)).await.expect("closes");
+    });
+}
