@@ -7,6 +7,7 @@ mod activity_log;
 mod activity_process;
 mod activity_slots;
 mod activity_stop;
+mod checked;
 mod slice;
 mod support;
 mod world;

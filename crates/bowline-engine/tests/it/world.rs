@@ -15,12 +15,18 @@ use bowline_engine::{
 use bowline_replay::{Context, Ended};
 use bowline_store::{Store, memory::MemoryStore};
 
+use crate::checked::{Book, Checked};
+
 /// The queue that every test works on.
 pub(crate) const QUEUE: &str = "q";
 
-/// An engine on a store that outlives it.
+/// How long a test waits for what must come before it says that it does not.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An engine on a store that outlives it. Every commit is checked against the rules of history.
 pub(crate) struct World {
     pub(crate) store: MemoryStore,
+    pub(crate) book: Arc<Book>,
     pub(crate) clock: Arc<ManualClock>,
     ids: Arc<CountedIds>,
 }
@@ -29,6 +35,7 @@ impl World {
     pub(crate) fn new() -> Self {
         Self {
             store: MemoryStore::default(),
+            book: Arc::default(),
             clock: Arc::new(ManualClock::default()),
             ids: Arc::new(CountedIds::default()),
         }
@@ -36,7 +43,7 @@ impl World {
 
     /// A builder with this world's store, clock and ids.
     pub(crate) fn builder(&self) -> Builder {
-        let store: Arc<dyn Store> = Arc::new(self.store.clone());
+        let store: Arc<dyn Store> = Arc::new(Checked::new(self.store.clone(), self.book.clone()));
         Engine::builder(store)
             .clock(self.clock.clone())
             .ids(self.ids.clone())
@@ -53,6 +60,23 @@ impl World {
     /// The same store, as a new process finds it after this one was killed.
     pub(crate) fn reopen(&mut self) {
         self.store = self.store.reopen();
+    }
+}
+
+impl Drop for World {
+    /// A rule that was broken in the background is the test's failure.
+    fn drop(&mut self) {
+        if let Some(broken) = self.book.broken().filter(|_| !std::thread::panicking()) {
+            panic!("{broken}");
+        }
+    }
+}
+
+/// Waits for something that must come, and says what it was if it does not.
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited for {what}, and it did not come"),
     }
 }
 
@@ -118,7 +142,8 @@ pub(crate) async fn start(engine: &Engine, name: &str, id: &str) -> RunId {
 
 /// How a run ends.
 pub(crate) async fn ending(engine: &Engine, run: RunId) -> RunEnding {
-    engine.outcome(run).await.expect("the run has an outcome").1
+    let outcome = within("the run to close", engine.outcome(run)).await;
+    outcome.expect("the run has an outcome").1
 }
 
 /// A signal of this name, with nothing in it.
@@ -156,7 +181,9 @@ pub(crate) async fn until(engine: &Engine, run: RunId, kind: &str) -> EventId {
             return event.id;
         }
         let next = EventId(events.len() as u64 + 1);
-        let head = engine.grown(run, next).await.expect("the run is there");
+        let what = format!("{kind} after {events:#?}");
+        let grown = within(&what, engine.grown(run, next)).await;
+        let head = grown.expect("the run is there");
         assert!(head.next_event > next, "the run closed without {kind}");
     }
 }
