@@ -74,6 +74,15 @@ pub fn a_successor_takes_over(harness: &dyn Harness) {
     assert_eq!((head.status, head.successor), (Status::ContinuedAsNew, Some(id)));
     assert_eq!(world.current("order-1"), Some(id));
     assert_eq!(world.take_runs(), [id]);
+
+    // The birth alone says it, too.
+    let last = birth(world.run_id(), "order-1", world.now());
+    let after = last.run;
+    world.run_turn(id, |turn| {
+        turn.continue_as(last);
+        turn.commit.close = Some(crate::Close::default());
+    });
+    assert_eq!(world.head(id).successor, Some(after));
 }
 
 /// A new run that is nobody's child or successor needs its workflow id for itself; else the whole

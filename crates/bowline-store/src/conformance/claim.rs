@@ -273,6 +273,9 @@ pub fn a_dead_member_takes_nothing(harness: &dyn Harness) {
     }
     assert_eq!(world.take_runs(), [run]);
     assert_eq!(world.claim_one().live.attempt, 1, "the dead one used no attempt up");
+    let nothing = ClaimActivities { epoch: dead, ..world.claiming_activities(1) };
+    let nothing = block_on(world.store().claim_activities(nothing));
+    refused!(nothing, Error::Fenced);
 }
 
 /// A closed run has no turns, whatever was posted before.

@@ -100,7 +100,7 @@ pub fn sightings_are_kept(harness: &dyn Harness) {
     let seen = Sighting { delivered_at: observed, observed_at: Some(observed), ..told };
     world.renew(Renewal { sightings: vec![seen], ..world.renewal() });
     world.tick(1);
-    let again = Sighting { observed_at: Some(world.now()), ..told };
+    let again = Sighting { delivered_at: world.now(), observed_at: Some(world.now()), ..told };
     world.renew(Renewal { sightings: vec![again], ..world.renewal() });
     assert_eq!((line().delivered_at, line().observed_at), (Some(delivered), Some(observed)));
 }
