@@ -1,0 +1,211 @@
+//! The supervisor of one attempt: runs the code, tells it to stop, climbs the ladder, reports.
+//!
+//! In:    an [`Assignment`], its code and a slot; later, [`Notice`]s.
+//! Out:   [`Report`]s: what reached the code, what the code said, how the attempt ended, and what
+//!        could not be stopped. Exactly one of them is an `Ended`.
+//! Never: stops healthy code by itself. Only a notice or a limit of the activity does; a store
+//!        that is out of reach does not.
+
+mod cage;
+mod context;
+mod ending;
+mod ladder;
+mod notice;
+mod outbox;
+mod panic;
+mod process;
+mod report;
+mod run;
+mod shared;
+mod spawn;
+mod supervise;
+mod tracked;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use bowline_core::{
+    ActivitySpec, EventId, Failure, Fence, Name, Payload, RunId, Time, Timeout, WorkflowId,
+};
+use tokio::sync::mpsc;
+
+use super::{registry::ActivityCode, slots::Permit};
+use crate::clock::Clock;
+
+use shared::Shared;
+use supervise::Supervisor;
+
+pub use context::{ActivityContext, Gone, Spawned};
+pub use notice::Notice;
+pub use process::{ChildProcess, OUTPUT_MAX, Orphan, ProcessMark, kill_orphan};
+pub use report::{Ended, Leak, Report, What};
+pub use spawn::Spawn;
+
+/// Code that heartbeats more often than this is reported less often than it speaks: the newest
+/// word always arrives, the words between may not.
+pub const HEARTBEAT_PAUSE: Duration = Duration::from_millis(500);
+
+/// Names an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttemptKey {
+    /// Its run.
+    pub run: RunId,
+    /// Its activity.
+    pub activity: EventId,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+}
+
+/// One attempt, to be run here. Its start is durable already.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    /// The run that it belongs to.
+    pub run: RunId,
+    /// The activity's number.
+    pub activity: EventId,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// What its reports are proven by.
+    pub fence: Fence,
+    /// What the activity is.
+    pub spec: Arc<ActivitySpec>,
+    /// Its run's workflow id.
+    pub workflow_id: WorkflowId,
+    /// Its run's workflow.
+    pub workflow: Name,
+    /// When the activity was scheduled.
+    pub scheduled_at: Time,
+    /// When this attempt was handed out.
+    pub started_at: Time,
+    /// When somebody will cancel it, if that is known; the code may ask, nothing is enforced.
+    pub deadline: Option<Time>,
+    /// What the attempts before said about their progress.
+    pub heartbeat: Option<Payload>,
+    /// How the attempt before this one failed.
+    pub last_failure: Option<Failure>,
+}
+
+impl Assignment {
+    /// The name of this attempt.
+    pub fn key(&self) -> AttemptKey {
+        AttemptKey { run: self.run, activity: self.activity, attempt: self.attempt }
+    }
+
+    /// The next limit that passes if the code was last heard of at `heard_at`.
+    fn limit(&self, heard_at: Time) -> Option<(Time, Timeout)> {
+        let limits = &self.spec.timeouts;
+        let heartbeat = limits.heartbeat.map(|span| (heard_at.after(span.0), Timeout::Heartbeat));
+        self.end().into_iter().chain(heartbeat).min()
+    }
+
+    /// The next limit that passes whatever the code says.
+    fn end(&self) -> Option<(Time, Timeout)> {
+        let limits = &self.spec.timeouts;
+        let one = limits
+            .start_to_close
+            .map(|span| (self.started_at.after(span.0), Timeout::StartToClose));
+        let all = limits
+            .schedule_to_close
+            .map(|span| (self.scheduled_at.after(span.0), Timeout::ScheduleToClose));
+        one.into_iter().chain(all).min()
+    }
+}
+
+/// What every supervisor of a worker needs.
+#[derive(Clone)]
+pub struct Supervision {
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Runs users' code.
+    pub code: Arc<dyn Spawn>,
+    /// Runs the supervisors. Where this is another runtime than the one of the code, code that
+    /// blocks its runtime cannot keep the ladder from being climbed.
+    pub watch: Arc<dyn Spawn>,
+    /// Where the reports go. A supervisor waits where this is full, and keeps its slot meanwhile.
+    pub reports: mpsc::Sender<Report>,
+}
+
+impl Supervision {
+    /// Runs an attempt and supervises it until nothing of it is left.
+    pub fn start(
+        &self,
+        assignment: Assignment,
+        code: Arc<dyn ActivityCode>,
+        permit: Permit,
+    ) -> Attempt {
+        self.start_told(assignment, code, permit, [])
+    }
+
+    /// As [`start`](Self::start), for an attempt about which notices have come already: if there
+    /// are any, its code never runs, and it ends as it would have if it had stopped at once.
+    pub fn start_told(
+        &self,
+        assignment: Assignment,
+        code: Arc<dyn ActivityCode>,
+        mut permit: Permit,
+        notices: impl IntoIterator<Item = Notice>,
+    ) -> Attempt {
+        panic::record_places();
+        permit.begin();
+        let (clock, spawn) = (Arc::clone(&self.clock), Arc::clone(&self.code));
+        let contexts = Arc::new(());
+        let shared = Shared::new(assignment, clock, spawn, Arc::downgrade(&contexts));
+        log!(debug, shared.assignment, "the attempt begins");
+        for notice in notices {
+            shared.tell(notice);
+        }
+        let ctx = ActivityContext::new(Arc::clone(&shared), contexts);
+        self.code.spawn(Box::pin(run::run(Arc::clone(&shared), ctx, code)));
+        let supervisor = Supervisor::new(Arc::clone(&shared), permit, self.reports.clone());
+        self.watch.spawn(Box::pin(supervisor.run()));
+        Attempt { shared }
+    }
+}
+
+/// An attempt that runs here: where its notices go. Dropping it changes nothing.
+#[derive(Clone)]
+pub struct Attempt {
+    shared: Arc<Shared>,
+}
+
+impl Attempt {
+    /// Which attempt this is.
+    pub fn key(&self) -> AttemptKey {
+        self.shared.assignment.key()
+    }
+
+    /// Tells the code, at once and on the caller's thread. False if it had ended before: the
+    /// notice changes nothing then. The same notice may come any number of times.
+    pub fn tell(&self, notice: Notice) -> bool {
+        self.shared.tell(notice)
+    }
+
+    /// Whether its code has ended; its end may not have been reported yet.
+    pub fn has_ended(&self) -> bool {
+        self.shared.has_ended()
+    }
+}
+
+impl fmt::Debug for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Attempt").field(&self.key()).finish()
+    }
+}
+
+/// A line in the log about an attempt, always with the same fields.
+macro_rules! log {
+    ($level:ident, $assignment:expr, $($rest:tt)+) => {
+        tracing::$level!(
+            run = %$assignment.run,
+            activity = %$assignment.activity,
+            name = %$assignment.spec.name,
+            attempt = $assignment.attempt,
+            $($rest)+
+        )
+    };
+}
+use log;
+
+/// Why an attempt is told that its worker shuts down.
+pub(crate) fn drain_cause(reason: String) -> bowline_core::Cause {
+    bowline_core::Cause::new(bowline_core::Code::WorkerDrain).detail(reason)
+}

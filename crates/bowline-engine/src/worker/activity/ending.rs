@@ -1,0 +1,143 @@
+//! What the end of the code means for its attempt.
+//!
+//! An error after a cancel was delivered is the code's way to stop: the attempt is cancelled. A
+//! result is a result, however late.
+
+use bowline_core::{Ending, Failure, Rung};
+
+use super::notice::Word;
+use crate::worker::registry::Answer;
+
+/// How the code ended.
+#[derive(Debug)]
+pub(super) enum How {
+    /// It returned.
+    Returned(Answer),
+    /// It panicked.
+    Panicked(Box<Failure>),
+    /// Its future was dropped by the ladder.
+    Aborted,
+    /// It was told to stop before its first line.
+    NeverRan,
+    /// The runtime that ran it shut down.
+    Vanished,
+}
+
+/// The end of the code.
+#[derive(Debug)]
+pub(super) struct Finish {
+    pub(super) how: How,
+    /// The strongest thing that it had been told by then.
+    pub(super) word: Word,
+    /// Its attempt had been ended without it.
+    pub(super) is_late: bool,
+}
+
+impl Finish {
+    /// What becomes of the attempt. With a leak, a stop that was not complete is not called one.
+    pub(super) fn ending(self, is_leaking: bool) -> Ending {
+        match (self.how, self.word) {
+            (How::Returned(Ok(result)), _) => Ending::Completed(result),
+            (How::Returned(Err(failure)), Word::None) => Ending::Failed(failure),
+            (How::Panicked(failure), Word::None) => Ending::Failed(*failure),
+            (_, Word::Cancel | Word::Stop | Word::Drain) if is_leaking => Ending::Abandoned,
+            (How::Returned(Err(failure)), Word::Cancel) => Ending::Cancelled(failure.details),
+            (_, Word::Cancel) => Ending::Cancelled(None),
+            (How::Vanished, _) | (_, Word::None) => Ending::Lost { seen: true },
+            (_, Word::Drain | Word::Stop) => Ending::Returned,
+        }
+    }
+
+    /// What is worth telling after the attempt was ended without it.
+    pub(super) fn late(self) -> Option<Ending> {
+        match self.how {
+            How::Returned(Ok(result)) => Some(Ending::Completed(result)),
+            How::Returned(Err(failure)) => Some(Ending::Failed(failure)),
+            How::Panicked(failure) => Some(Ending::Failed(*failure)),
+            How::Aborted | How::NeverRan | How::Vanished => None,
+        }
+    }
+
+    /// How far the code itself had to be pushed.
+    pub(super) fn rung(&self) -> Option<Rung> {
+        match (&self.how, self.word) {
+            (_, Word::None) => None,
+            (How::NeverRan, _) => Some(Rung::NeverStarted),
+            (How::Aborted, _) => Some(Rung::Abort),
+            _ => Some(Rung::Signal),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_core::Payload;
+
+    fn finish(how: How, word: Word) -> Finish {
+        Finish { how, word, is_late: false }
+    }
+
+    fn failure() -> Failure {
+        Failure { details: Some(Payload::json("7")), ..Failure::new("no") }
+    }
+
+    fn ok() -> How {
+        How::Returned(Ok(Some(Payload::json("1"))))
+    }
+
+    fn err() -> How {
+        How::Returned(Err(failure()))
+    }
+
+    #[test]
+    fn a_result_is_a_result_whatever_was_said() {
+        for word in [Word::None, Word::Drain, Word::Stop, Word::Cancel] {
+            let completed = Ending::Completed(Some(Payload::json("1")));
+            assert_eq!(finish(ok(), word).ending(false), completed);
+            assert_eq!(finish(ok(), word).ending(true), completed, "a leak does not unsay it");
+        }
+    }
+
+    #[test]
+    fn an_error_means_what_the_code_was_told() {
+        let cancelled = Ending::Cancelled(Some(Payload::json("7")));
+        assert_eq!(finish(err(), Word::None).ending(false), Ending::Failed(failure()));
+        assert_eq!(finish(err(), Word::Cancel).ending(false), cancelled);
+        assert_eq!(finish(err(), Word::Drain).ending(false), Ending::Returned);
+        assert_eq!(finish(err(), Word::Stop).ending(false), Ending::Returned);
+    }
+
+    #[test]
+    fn a_panic_is_a_failure_and_in_grace_a_stop() {
+        let panic = || How::Panicked(Box::new(failure()));
+        assert_eq!(finish(panic(), Word::None).ending(false), Ending::Failed(failure()));
+        assert_eq!(finish(panic(), Word::Cancel).ending(false), Ending::Cancelled(None));
+        assert_eq!(finish(panic(), Word::Drain).ending(false), Ending::Returned);
+    }
+
+    #[test]
+    fn a_stop_that_leaves_something_running_is_no_stop() {
+        for word in [Word::Drain, Word::Stop, Word::Cancel] {
+            assert_eq!(finish(err(), word).ending(true), Ending::Abandoned);
+            assert_eq!(finish(How::Aborted, word).ending(true), Ending::Abandoned);
+        }
+        assert_eq!(finish(err(), Word::None).ending(true), Ending::Failed(failure()));
+    }
+
+    #[test]
+    fn a_runtime_that_goes_takes_its_code_along() {
+        let lost = Ending::Lost { seen: true };
+        assert_eq!(finish(How::Vanished, Word::None).ending(false), lost);
+        assert_eq!(finish(How::Vanished, Word::Drain).ending(false), lost);
+        assert_eq!(finish(How::Vanished, Word::Cancel).ending(false), Ending::Cancelled(None));
+    }
+
+    #[test]
+    fn the_rung_tells_how_far_it_was_pushed() {
+        assert_eq!(finish(err(), Word::None).rung(), None);
+        assert_eq!(finish(err(), Word::Cancel).rung(), Some(Rung::Signal));
+        assert_eq!(finish(How::Aborted, Word::Stop).rung(), Some(Rung::Abort));
+        assert_eq!(finish(How::NeverRan, Word::Cancel).rung(), Some(Rung::NeverStarted));
+    }
+}
