@@ -1,0 +1,5 @@
+//! What the tests stand on.
+
+pub(crate) mod bench;
+pub(crate) mod code;
+pub(crate) mod log;
