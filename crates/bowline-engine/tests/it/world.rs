@@ -90,6 +90,12 @@ pub(crate) fn activity(name: &str, input: &str) -> ActivitySpec {
     }
 }
 
+/// What a payload says; empty if there is none.
+pub(crate) fn text(payload: &Option<Payload>) -> String {
+    let bytes = payload.as_ref().map_or(&[][..], |payload| payload.bytes.as_slice());
+    String::from_utf8(bytes.to_vec()).expect("payloads of tests are text")
+}
+
 /// The payload of an outcome that must be a success.
 pub(crate) fn done(outcome: Outcome) -> Result<Option<Payload>, Ended> {
     match outcome {
@@ -186,4 +192,19 @@ pub(crate) async fn until(engine: &Engine, run: RunId, kind: &str) -> EventId {
         let head = grown.expect("the run is there");
         assert!(head.next_event > next, "the run closed without {kind}");
     }
+}
+
+/// Waits until a run has seen everything that was sent to it.
+pub(crate) async fn idle(engine: &Engine, run: RunId) {
+    within("the run to have read its inbox", async {
+        loop {
+            let head = engine.head(run).await.expect("the run is there");
+            if head.consumed == head.inbox || !head.status.is_open() {
+                return;
+            }
+            let read = engine.grown(run, head.next_event).await;
+            read.expect("the run is there");
+        }
+    })
+    .await;
 }
