@@ -190,7 +190,12 @@ fn a_replay_that_is_dropped_frees_everything() {
                 shield.await;
                 Ok(())
             });
-            scope.cleanup(async move |_, _| Ok(drop(cleaned))).await?;
+            scope
+                .cleanup(async move |_, _| {
+                    drop(cleaned);
+                    Ok(())
+                })
+                .await?;
             Ok(None)
         }
     });

@@ -16,7 +16,7 @@ fn counting() -> World {
         ctx.expose("panics", |_| panic!("oh no"));
         let asking = ctx.clone();
         ctx.expose("asks", move |_| {
-            let _ = asking.activity(activity("sneaky")).start();
+            drop(asking.activity(activity("sneaky")).start());
             Ok(None)
         });
         for _ in 0..3 {

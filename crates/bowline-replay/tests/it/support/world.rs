@@ -21,6 +21,8 @@ pub(crate) struct World {
     inbox: Vec<Received>,
     next_message: u64,
     pub(crate) now: Time,
+    /// Whoever drives it evicts it after every turn.
+    pub(crate) evicts: bool,
 }
 
 /// The run's id in all tests.
@@ -62,6 +64,7 @@ impl World {
             inbox: Vec::new(),
             next_message: 0,
             now,
+            evicts: false,
         };
         birth.events.iter().for_each(|event| world.replay.feed(event).unwrap());
         if birth.wake {
