@@ -55,7 +55,7 @@ pub use refusal::Refusal;
 pub use retry::{RetryPolicy, RetryState};
 pub use rules::{Conflict, Kind, ParentClose, Reuse, Rules};
 pub use search::{SearchAttributes, SearchField, SearchValue};
-pub use state::{OpenActivity, OpenChild, OpenExternal, OpenTimer, OpenUpdate, State};
+pub use state::{OpenActivity, OpenChild, OpenExternal, OpenTimer, OpenUpdate, Requests, State};
 pub use status::Status;
 pub use time::{Span, Time};
 pub use token::Token;

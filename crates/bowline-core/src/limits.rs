@@ -18,12 +18,20 @@ pub const UPDATES_OPEN_MAX: usize = 10;
 pub const UPDATES_MAX: usize = 2_000;
 /// Signals of a remote run in all.
 pub const SIGNALS_MAX: u64 = 10_000;
+/// How many search attributes a run may have.
+pub const SEARCH_MAX: usize = 100;
+/// How many bytes one search attribute may have.
+pub const SEARCH_BYTES_MAX: usize = 2 * 1024;
+/// How many carried-out requests a run remembers, so that a repeated one counts once.
+pub const REQUESTS_MAX: usize = 10_000;
 /// How many events a history may have before the run is terminated.
 pub const EVENTS_MAX: u64 = 51_200;
 /// How many events a native history may have: long loops are cheap here, but not endless.
 pub const EVENTS_NATIVE_MAX: u64 = 2_000_000;
 /// How many bytes a history may have before the run is terminated.
 pub const HISTORY_BYTES_MAX: u64 = 50 * 1024 * 1024;
+/// How many bytes a native history may have.
+pub const HISTORY_BYTES_NATIVE_MAX: u64 = 1024 * 1024 * 1024;
 /// From how many events on continuing as new is suggested.
 pub const EVENTS_SUGGEST: u64 = 4_096;
 /// From how many bytes on continuing as new is suggested.

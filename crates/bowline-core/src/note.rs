@@ -5,7 +5,7 @@
 
 use minicbor::{Decode, Encode};
 
-use crate::{Cause, EventId, Ranges, Rung, ScopeId};
+use crate::{Cause, EventId, Ranges, Rung, ScopeId, UpdateId};
 
 /// Something remembered beside an event.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
@@ -21,7 +21,8 @@ pub enum Note {
     /// On an event that cancels or ends one thing: why.
     #[n(2)]
     Cause(#[n(0)] Cause),
-    /// On `TurnScheduled`: cancelled activities that had never started, and are over with it.
+    /// On `TurnScheduled`, or on the closing event: cancelled activities that had never started,
+    /// and are over with it.
     #[n(3)]
     Skipped(#[n(0)] Ranges),
     /// On an outcome: how far the attempt had to be pushed.
@@ -30,12 +31,16 @@ pub enum Note {
     /// On the closing event: what was still open, and what became of it.
     #[n(5)]
     Outstanding(#[n(0)] Outstanding),
-    /// On `TurnScheduled`: an operator cancelled one activity or child.
+    /// On `TurnScheduled`, or on the closing event: an operator cancelled one activity or child.
+    /// Native rules only.
     #[n(6)]
     CancelledOne(#[n(0)] EventId, #[n(1)] Cause),
     /// On `TurnCompleted`: work that the run let go of, and that outlives it.
     #[n(7)]
     Detached(#[n(0)] Ranges),
+    /// On `TurnCompleted`: updates that the code refused. Native rules only.
+    #[n(8)]
+    RefusedUpdates(#[n(0)] Vec<UpdateId>),
 }
 
 /// One cancel that workflow code decided.

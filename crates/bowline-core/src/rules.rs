@@ -79,6 +79,14 @@ impl Rules {
         }
     }
 
+    /// How many bytes the history may have.
+    pub fn bytes_max(self) -> u64 {
+        match self.kind {
+            Kind::Native => limits::HISTORY_BYTES_NATIVE_MAX,
+            Kind::Remote => limits::HISTORY_BYTES_MAX,
+        }
+    }
+
     /// How many events the history may have.
     pub fn events_max(self) -> u64 {
         match self.kind {

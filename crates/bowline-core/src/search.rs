@@ -44,5 +44,23 @@ pub struct SearchField {
     pub wire: Option<Blob>,
 }
 
+impl SearchField {
+    /// About how many bytes it takes.
+    pub fn len(&self) -> usize {
+        let own = match &self.value {
+            SearchValue::Keyword(text) | SearchValue::Text(text) => text.len(),
+            SearchValue::Keywords(words) => words.iter().map(String::len).sum(),
+            SearchValue::Int(_) | SearchValue::Double(_) | SearchValue::Time(_) => 8,
+            SearchValue::Bool(_) => 1,
+        };
+        own.max(self.wire.as_ref().map_or(0, Blob::len))
+    }
+
+    /// True if it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// All search attributes of a run.
 pub type SearchAttributes = BTreeMap<String, SearchField>;

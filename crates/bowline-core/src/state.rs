@@ -8,20 +8,23 @@
 mod activity;
 mod child;
 mod external;
+mod request;
 mod timer;
 mod turn;
 mod update;
 mod workflow;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use minicbor::{Decode, Encode};
 
 use crate::{
     ActivityId, Cause, Event, EventId, EventKind, External, Fields, Name, Note, ParentClose,
-    Ranges, RequestId, Rules, RunId, SearchAttributes, Status, Time, TimerId, UpdateId, WorkflowId,
-    WorkflowStarted,
+    Ranges, Rules, RunId, SearchAttributes, Span, Status, Time, TimerId, UpdateId, WorkflowId,
+    WorkflowStarted, limits,
 };
+
+pub use request::Requests;
 
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
@@ -64,7 +67,7 @@ pub struct State {
     pub updates: BTreeMap<UpdateId, OpenUpdate>,
     /// Requests that were carried out, so that their repetition counts once.
     #[n(12)]
-    pub requests: BTreeSet<RequestId>,
+    pub requests: Requests,
     /// The `TurnScheduled` without an end, if there is one in history.
     #[n(13)]
     pub turn_scheduled: Option<EventId>,
@@ -98,6 +101,15 @@ pub struct State {
     /// What the newest turn cancelled; activities that it also scheduled come after that note.
     #[n(23)]
     pub cancelled: Ranges,
+    /// What the newest turn let go of, likewise.
+    #[n(24)]
+    pub detached: Ranges,
+    /// From when its run timeout counts: its start, the delay of that, or where it was forked.
+    #[n(25)]
+    pub since: Time,
+    /// When it was asked to cancel; a fork counts from where it was cut.
+    #[n(26)]
+    pub cancel_at: Option<Time>,
 }
 
 /// An activity without an outcome.
@@ -201,7 +213,7 @@ impl State {
             children: BTreeMap::new(),
             externals: BTreeMap::new(),
             updates: BTreeMap::new(),
-            requests: BTreeSet::new(),
+            requests: Requests::default(),
             turn_scheduled: None,
             turn_started: None,
             last_started: EventId(0),
@@ -213,6 +225,9 @@ impl State {
             signals: 0,
             skipped: 0,
             cancelled: Ranges::default(),
+            detached: Ranges::default(),
+            since: Time::default(),
+            cancel_at: None,
         }
     }
 
@@ -228,6 +243,11 @@ impl State {
         self.started.rules
     }
 
+    /// How long a remote turn may take.
+    pub(crate) fn turn_timeout(&self) -> Span {
+        self.started.turn_timeout.unwrap_or(Span(limits::TURN_TIMEOUT))
+    }
+
     /// The state after one more event.
     pub fn evolve(&mut self, event: &Event) {
         self.next_event = event.id.plus(1);
@@ -238,7 +258,7 @@ impl State {
         match &event.kind {
             K::WorkflowStarted(e) => workflow::started(self, event.time, e),
             K::WorkflowSignalled(e) => workflow::signalled(self, e),
-            K::WorkflowCancelRequested(e) => workflow::cancel_requested(self, event.id, e),
+            K::WorkflowCancelRequested(e) => workflow::cancel_requested(self, event, e),
             K::WorkflowCompleted(_) => workflow::closed(self, Status::Completed),
             K::WorkflowFailed(_) => workflow::closed(self, Status::Failed),
             K::WorkflowTimedOut(_) => workflow::closed(self, Status::TimedOut),
@@ -248,7 +268,8 @@ impl State {
             K::TurnScheduled(_) => turn::scheduled(self, event.id),
             K::TurnStarted(_) => self.turn_started = Some(event.id),
             K::TurnCompleted(e) => turn::completed(self, event.id, e),
-            K::TurnFailed(_) | K::TurnTimedOut(_) => turn::over(self),
+            K::TurnFailed(e) => turn::failed(self, event.time, e),
+            K::TurnTimedOut(_) => turn::over(self),
             K::ActivityScheduled(e) => activity::scheduled(self, event.id, e),
             K::ActivityStarted(_) | K::MarkerRecorded(_) => {}
             K::ActivityCancelRequested(e) => activity::cancel(self, e.activity, event.id),
@@ -285,8 +306,9 @@ impl State {
         match note {
             Note::Cancels(decisions) => activity::cancelled(self, event, decisions),
             Note::Skipped(ranges) => activity::skipped(self, ranges),
-            Note::Detached(ranges) => activity::detached(self, ranges),
+            Note::Detached(ranges) => activity::detached(self, event, ranges),
             Note::CancelledOne(target, _) => activity::cancel(self, *target, event),
+            Note::RefusedUpdates(ids) => update::refused(self, ids),
             Note::Scopes(_) | Note::Cause(_) | Note::Rung(_) | Note::Outstanding(_) => {}
         }
     }

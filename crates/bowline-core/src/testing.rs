@@ -30,3 +30,19 @@ pub(crate) fn given(mut world: World, steps: impl FnOnce(&mut World) -> &mut Wor
     steps(&mut world);
     world
 }
+
+/// What an answer with each of these lists of commands is told, one line for each.
+pub(crate) fn refusals(
+    given: &World,
+    cases: impl IntoIterator<Item = Vec<crate::Command>>,
+) -> String {
+    let mut said = String::new();
+    for commands in cases {
+        let mut world = given.clone();
+        world.told.clear();
+        world.answer(commands);
+        said.push_str(world.told.lines().next().unwrap_or("taken"));
+        said.push('\n');
+    }
+    said
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Law, Lawful, must};
+use super::{Law, Lawful, must, update};
 use crate::{Cancelled, Event, EventId, EventKind, Note, Outstanding, Ranges};
 
 const OPEN: &str = "a cancel names what is open";
@@ -53,6 +53,7 @@ pub(super) fn check(lawful: &mut Lawful, event: &Event) -> Law {
             Note::Skipped(ranges) => skipped(lawful, ranges)?,
             Note::CancelledOne(target, _) => cancelled_one(lawful, *target)?,
             Note::Detached(ranges) => detached(lawful, event.id, ranges)?,
+            Note::RefusedUpdates(ids) => update::refused(lawful, ids)?,
             Note::Scopes(_) | Note::Cause(_) | Note::Rung(_) | Note::Outstanding(_) => {}
         }
     }
@@ -86,7 +87,7 @@ pub(super) fn close(lawful: &mut Lawful, event: &Event) -> Law {
 fn belongs(note: &Note, kind: &EventKind, native: bool) -> bool {
     use EventKind as K;
     match note {
-        Note::Cancels(_) | Note::Scopes(_) | Note::Detached(_) => {
+        Note::Cancels(_) | Note::Scopes(_) | Note::Detached(_) | Note::RefusedUpdates(_) => {
             native && matches!(kind, K::TurnCompleted(_))
         }
         Note::Skipped(_) | Note::CancelledOne(..) => {

@@ -234,6 +234,15 @@ fn what_a_remote_worker_has_not_seen_has_its_turn() {
     Tale::remote().turn().is_lawful();
     Tale::remote().turn().signal("").breaks(rule);
     Tale::remote().turn().signal("").scheduled().is_lawful();
+    let late = Tale::remote().turn().signal("").scheduled().signal("");
+    late.is_lawful();
+    let (scheduled, started) = (EventId(6), EventId(8));
+    late.clone()
+        .then(TurnStarted { scheduled, ..TurnStarted::default() })
+        .then(TurnCompleted { scheduled, started, ..TurnCompleted::default() })
+        .is_lawful();
+    let (started, timeout) = (EventId(0), Timeout::ScheduleToStart);
+    late.then(TurnTimedOut { scheduled, started, timeout }).breaks(rule);
     let delay = Some(Span(std::time::Duration::from_secs(1)));
     let (rules, attempt) = (Rules::REMOTE, 1);
     let started = WorkflowStarted { rules, attempt, delay, ..WorkflowStarted::default() };

@@ -16,7 +16,7 @@ pub(super) struct Turns {
     started: Option<EventId>,
     /// The `TurnCompleted` whose commands may follow here.
     pub(super) block: Option<EventId>,
-    /// Something happened since the last turn was scheduled.
+    /// Something happened since a worker last took a turn.
     pub(super) unseen: bool,
     /// There was a first turn.
     pub(super) begun: bool,
@@ -64,7 +64,6 @@ impl Turns {
         })?;
         must(event.attempt >= 1, "attempts count from one", || "the turn has none".to_owned())?;
         self.scheduled = Some((id, event.attempt));
-        self.unseen = false;
         self.begun = true;
         Ok(())
     }
@@ -72,6 +71,7 @@ impl Turns {
     pub(super) fn started(&mut self, id: EventId, event: &TurnStarted) -> Law {
         self.names(event.scheduled, None)?;
         self.started = Some(id);
+        self.unseen = false;
         Ok(())
     }
 

@@ -25,6 +25,13 @@ pub(super) fn admitted(lawful: &mut Lawful, event: &UpdateAdmitted) -> Law {
     must(before.is_none(), ORDER, || format!("{:?} was {before:?}", event.request.id))
 }
 
+pub(super) fn refused(lawful: &mut Lawful, ids: &[UpdateId]) -> Law {
+    ids.iter().try_for_each(|id| {
+        let before = lawful.updates.known.remove(id);
+        must(before == Some(Stage::Admitted), ORDER, || format!("{id:?} was {before:?}"))
+    })
+}
+
 /// Under remote rules an update waits beside history, and its acceptance is the first of it.
 pub(super) fn accepted(lawful: &mut Lawful, id: EventId, event: &UpdateAccepted) -> Law {
     let native = lawful.native();

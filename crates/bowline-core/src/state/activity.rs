@@ -9,7 +9,7 @@ pub(super) fn scheduled(state: &mut State, id: EventId, event: &ActivitySchedule
         id: spec.id.clone(),
         name: spec.name.clone(),
         cancel: state.cancelled.contains(id).then_some(state.last_completed),
-        detached: false,
+        detached: state.detached.contains(id),
     };
     state.activities.insert(id, open);
 }
@@ -34,7 +34,8 @@ pub(super) fn cancelled(state: &mut State, event: EventId, decisions: &[Decision
     let hits = decisions.iter().filter(|d| d.what == Cancelled::Activities);
     let ahead = hits.clone().flat_map(|d| d.targets.ranges().iter()).any(|r| r.last > event);
     if ahead {
-        state.cancelled = hits.clone().flat_map(|decision| decision.targets.ids()).collect();
+        let targets = hits.clone().flat_map(|decision| decision.targets.ids());
+        state.cancelled = state.cancelled.ids().chain(targets).collect();
     }
     for decision in hits {
         for range in decision.targets.ranges() {
@@ -54,7 +55,11 @@ pub(super) fn skipped(state: &mut State, ranges: &Ranges) {
     }
 }
 
-pub(super) fn detached(state: &mut State, ranges: &Ranges) {
+/// What the same turn starts comes behind the note, and finds itself in `State::detached`.
+pub(super) fn detached(state: &mut State, event: EventId, ranges: &Ranges) {
+    if ranges.ranges().last().is_some_and(|range| range.last > event) {
+        state.detached = state.detached.ids().chain(ranges.ids()).collect();
+    }
     for id in ranges.ids() {
         if let Some(open) = state.activities.get_mut(&id) {
             open.detached = true;

@@ -12,7 +12,7 @@ pub(super) fn initiated(state: &mut State, id: EventId, event: &ChildInitiated) 
         close: event.spec.close,
         cancel: None,
         turn: event.turn,
-        detached: false,
+        detached: state.detached.contains(id),
     };
     state.children.insert(id, open);
 }

@@ -2,12 +2,13 @@
 
 use super::State;
 use crate::{
-    EventId, MemoModified, SearchUpserted, Status, Time, WorkflowCancelRequested,
-    WorkflowSignalled, WorkflowStarted,
+    Event, MemoModified, SearchUpserted, Status, Time, WorkflowCancelRequested, WorkflowSignalled,
+    WorkflowStarted,
 };
 
 pub(super) fn started(state: &mut State, time: Time, event: &WorkflowStarted) {
     state.started_at = time;
+    state.since = time.after(event.delay.unwrap_or_default().0);
     state.delayed = event.delay.is_some_and(|delay| !delay.0.is_zero());
     state.search = event.search.clone();
     state.memo = event.memo.clone();
@@ -16,18 +17,15 @@ pub(super) fn started(state: &mut State, time: Time, event: &WorkflowStarted) {
 
 pub(super) fn signalled(state: &mut State, event: &WorkflowSignalled) {
     state.signals += 1;
-    if !event.request_id.is_empty() {
-        state.requests.insert(event.request_id.clone());
-    }
+    state.requests.insert(&event.request_id);
 }
 
-pub(super) fn cancel_requested(state: &mut State, id: EventId, event: &WorkflowCancelRequested) {
+pub(super) fn cancel_requested(state: &mut State, at: &Event, event: &WorkflowCancelRequested) {
     if state.cancel.is_none() {
-        state.cancel = Some((id, event.cause.clone()));
+        state.cancel = Some((at.id, event.cause.clone()));
+        state.cancel_at = Some(at.time);
     }
-    if !event.request_id.is_empty() {
-        state.requests.insert(event.request_id.clone());
-    }
+    state.requests.insert(&event.request_id);
     if state.status.is_open() {
         state.status = Status::Cancelling;
     }

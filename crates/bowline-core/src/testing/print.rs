@@ -14,7 +14,7 @@ pub(super) fn event(event: &Event) -> String {
         line = format!("{line} {fields}");
     }
     for each in &event.notes {
-        line = format!("{line} +{}", note(each));
+        line = format!("{line}\n+ {}", note(each));
     }
     line
 }
@@ -33,9 +33,9 @@ fn fields(kind: &EventKind) -> String {
         }
         K::WorkflowTimedOut(e) => format!("{:?}{}", e.retry, next(e.next_run)),
         K::WorkflowCancelled(e) => format!("turn {}", e.turn),
-        K::WorkflowTerminated(e) => format!("({})", e.cause),
+        K::WorkflowTerminated(e) => cause(&e.cause),
         K::WorkflowContinuedAsNew(e) => format!("turn {}{}", e.turn, next(Some(e.next_run))),
-        K::WorkflowCancelRequested(e) => format!("({})", e.cause),
+        K::WorkflowCancelRequested(e) => cause(&e.cause),
         K::WorkflowSignalled(e) => e.name.to_string(),
         K::TurnScheduled(e) => {
             let sticky = if e.sticky { format!("sticky {:?} ", e.queue) } else { String::new() };
@@ -99,11 +99,12 @@ fn note(note: &Note) -> String {
             format!("Cancels {}", lines.collect::<Vec<_>>().join(", "))
         }
         Note::Scopes(steps) => format!("Scopes {}", steps.len()),
-        Note::Cause(cause) => format!("({cause})"),
+        Note::Cause(why) => cause(why),
         Note::Skipped(ranges) => format!("Skipped {ranges:?}"),
         Note::Rung(rung) => format!("{rung:?}"),
-        Note::CancelledOne(target, cause) => format!("CancelledOne {target} ({cause})"),
+        Note::CancelledOne(target, why) => format!("CancelledOne {target} {}", cause(why)),
         Note::Detached(ranges) => format!("Detached {ranges:?}"),
+        Note::RefusedUpdates(ids) => format!("RefusedUpdates {ids:?}"),
         Note::Outstanding(out) => {
             let parts = [
                 ("activities", &out.activities),
@@ -121,7 +122,7 @@ fn note(note: &Note) -> String {
 pub(super) fn effect(effect: &Effect) -> String {
     match effect {
         Effect::QueueActivity(id, spec) => format!("queue activity {id} in {:?}", spec.queue),
-        Effect::CancelActivities(ids, cause) => format!("cancel activities {ids:?} ({cause})"),
+        Effect::CancelActivities(ids, why) => format!("cancel activities {ids:?} {}", cause(why)),
         Effect::Arm(alarm) => format!("arm {:?} at {}", alarm.what, moment(alarm.due)),
         Effect::Disarm(alarm) => format!("disarm {:?} at {}", alarm.what, moment(alarm.due)),
         Effect::Post(post) => {
@@ -142,13 +143,32 @@ pub(super) fn effect(effect: &Effect) -> String {
     }
 }
 
+/// A cause as the words of its chain, from the effect to the first mover.
+fn cause(cause: &Cause) -> String {
+    let words: Vec<_> = cause.chain().map(|cause| cause.code.as_str()).collect();
+    format!("({})", words.join(" < "))
+}
+
 fn message(message: &Message) -> String {
     match message {
         Message::Signal(signal) => format!("signal {}", signal.name),
-        Message::Cancel(cancel) => format!("cancel ({})", cancel.cause),
-        Message::Terminate(terminate) => format!("terminate ({})", terminate.cause),
-        Message::EndChild(end) => format!("child {} ended {:?}", end.child, end.ending),
+        Message::Cancel(cancel) => format!("cancel {}", cause(&cancel.cause)),
+        Message::Terminate(terminate) => format!("terminate {}", cause(&terminate.cause)),
+        Message::EndChild(end) => format!("child {} {}", end.child, ending(&end.ending)),
         other => format!("{other:?}"),
+    }
+}
+
+fn ending(ending: &RunEnding) -> String {
+    match ending {
+        RunEnding::Completed(_) => "completed".to_owned(),
+        RunEnding::Failed(failure, retry) => format!("failed {failure:?} {retry:?}"),
+        RunEnding::Cancelled(_, why) => {
+            format!("cancelled {}", why.as_ref().map(cause).unwrap_or_default())
+        }
+        RunEnding::TimedOut(retry) => format!("timed out {retry:?}"),
+        RunEnding::Terminated(why) => format!("terminated {}", cause(why)),
+        RunEnding::Continued(run) => format!("continued as {}", short(*run)),
     }
 }
 

@@ -250,7 +250,7 @@ impl World {
         }
         for effect in &decided.effects {
             let line = print::effect(effect);
-            self.say(format_args!("  > {line}"));
+            self.say(format_args!("> {line}"));
             match effect {
                 Effect::Arm(alarm) => drop(self.alarms.insert(*alarm)),
                 Effect::Disarm(alarm) => drop(self.alarms.remove(alarm)),

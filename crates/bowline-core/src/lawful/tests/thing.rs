@@ -139,6 +139,11 @@ fn an_update_is_admitted_accepted_and_answered_each_once() {
     Tale::native().turn().then(accepted(4)).breaks(order);
     Tale::native().then(admitted()).then(admitted()).breaks(order);
     Tale::native().then(admitted()).turn().then(accepted(5)).is_lawful();
+    let refused = || vec![Note::RefusedUpdates(vec!["u".into()])];
+    Tale::native().turn_noted(refused()).breaks(order);
+    let refused = Tale::native().then(admitted()).turn_noted(refused());
+    refused.clone().then(accepted(5)).breaks(order);
+    refused.then(admitted()).is_lawful();
     let remote = Tale::remote().turn();
     remote.clone().then(answered(0)).breaks(order);
     let taken = remote.then(accepted(4));
