@@ -3,15 +3,16 @@
 mod activity;
 mod cancel;
 mod child;
-mod close;
+pub(crate) mod close;
 mod external;
 mod fork;
 mod record;
 mod signal;
+mod size;
 mod start;
 mod timer;
 pub(crate) mod turn;
-mod update;
+pub(crate) mod update;
 
 use crate::{Asked, Command, Draft, EventId, Message, Received, Refusal, RunAlarm};
 
@@ -43,9 +44,11 @@ pub(crate) fn message(draft: &mut Draft, received: &Received) {
         Message::TimeOut(RunAlarm::Delay) => draft.wants_turn |= draft.state.delayed,
         Message::TimeOut(RunAlarm::Deadline) => cancel::deadline(draft, at),
         Message::TimeOut(RunAlarm::Turn(scheduled, attempt)) => {
-            turn::time_out(draft, *scheduled, *attempt);
+            turn::time_out(draft, at, *scheduled, *attempt);
         }
-        Message::Terminate(_) | Message::TimeOut(RunAlarm::Run | RunAlarm::Ladder) => {
+        // Without a cancel there is nothing to escalate.
+        Message::TimeOut(RunAlarm::Ladder) => {}
+        Message::Terminate(_) | Message::TimeOut(RunAlarm::Run) => {
             unreachable!("closers go through `closing`")
         }
     }
@@ -88,7 +91,8 @@ pub(crate) fn command(draft: &mut Draft, asked: Asked, turn: EventId) -> Result<
         Command::RejectUpdate(reject) => update::reject(draft, *reject),
         Command::CompleteUpdate(done) => update::complete(draft, turn, *done, wire),
         Command::Drop(decisions) => cancel::dropped(draft, turn, decisions),
-        Command::Detach(_) | Command::Scopes(_) => Ok(()),
+        Command::Detach(targets) => cancel::let_go(draft, &targets),
+        Command::Scopes(_) => Ok(()),
         Command::Complete(result) => close::complete(draft, turn, result, wire),
         Command::Fail(failure) => close::fail(draft, turn, failure, wire),
         Command::Cancel(details, cause) => close::cancelled(draft, turn, details, cause, wire),

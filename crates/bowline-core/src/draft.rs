@@ -22,7 +22,7 @@ pub struct Draft {
     pub(crate) forgotten: Vec<Number>,
     /// Something happened that the run's code should see.
     pub(crate) wants_turn: bool,
-    /// Notes for the next `TurnScheduled`.
+    /// Native rules: notes for the next `TurnScheduled`, or for the event that closes the run.
     pub(crate) notes: Vec<Note>,
     pub(crate) skipped: Ranges,
     pub(crate) successor: Option<RunId>,
@@ -181,8 +181,9 @@ impl Draft {
         notes: Vec<Note>,
         wire: Option<Blob>,
     ) -> EventId {
-        debug_assert!(self.state.status.is_open(), "nothing follows the closing event");
+        assert!(self.state.status.is_open(), "nothing follows the closing event");
         let time = time.max(self.state.time);
+        self.now = self.now.max(time);
         let event = Event { id: self.state.next_event, time, kind: kind.into(), notes, wire };
         self.state.evolve(&event);
         let id = event.id;
@@ -192,6 +193,24 @@ impl Draft {
 
     pub(crate) fn event(&mut self, kind: impl Into<EventKind>) -> EventId {
         self.record_at(self.now, kind, Vec::new(), None)
+    }
+
+    /// The notes that wait for an event to ride on, without those whose target is over by now.
+    pub(crate) fn take_notes(&mut self) -> Vec<Note> {
+        let skipped = std::mem::take(&mut self.skipped);
+        let mut notes = std::mem::take(&mut self.notes);
+        notes.retain(|note| match note {
+            Note::CancelledOne(target, _) => {
+                let open = self.state.activities.contains_key(target)
+                    || self.state.children.contains_key(target);
+                open && !skipped.contains(*target)
+            }
+            _ => true,
+        });
+        if !skipped.is_empty() {
+            notes.insert(0, Note::Skipped(skipped));
+        }
+        notes
     }
 
     pub(crate) fn effect(&mut self, effect: Effect) {

@@ -4,25 +4,42 @@
 //! Out:   their events, and a scheduled turn if one is wanted.
 //! Never: runs code, or appends while a worker has the turn, unless that ends the turn or the run.
 
-use crate::{Draft, Message, Received, RunAlarm, decide};
+use crate::{Draft, Message, Received, RunAlarm, decide, limits};
 
 /// Takes what may be taken now.
 pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {
+    if !draft.state.status.is_open() {
+        turn_away(draft, inbox);
+        return consume(draft, inbox);
+    }
     if let Some(closer) = inbox.iter().find(|r| decide::is_closing(draft, &r.message)) {
         return close(draft, inbox, closer);
     }
     if frozen(draft) {
-        if let Some(alarm) = inbox.iter().find(|r| ends_turn(draft, &r.message)) {
-            let waiting: Vec<_> = inbox.iter().filter(|r| r.number != alarm.number).collect();
-            decide::turn::time_out_started(draft, &waiting);
+        if inbox.iter().any(|received| ends_turn(draft, received)) {
+            decide::turn::time_out_started(draft, inbox);
+            consume(draft, inbox);
+        } else if inbox.len() > limits::WAITING_MAX {
+            decide::turn::overrun(draft, inbox);
             consume(draft, inbox);
         }
         return;
     }
     inbox.iter().for_each(|received| decide::message(draft, received));
     consume(draft, inbox);
+    decide::close::bound(draft);
     if !draft.state.rules().is_native() {
         decide::turn::schedule(draft);
+    }
+}
+
+/// A closed run takes nothing in. Whoever waits for an answer of it hears so; everybody else has
+/// heard it from the store.
+pub(crate) fn turn_away(draft: &mut Draft, inbox: &[Received]) {
+    for received in inbox {
+        if let Message::Update(request) = &received.message {
+            decide::update::too_late(draft, request.id.clone());
+        }
     }
 }
 
@@ -32,9 +49,7 @@ pub(crate) fn flush<'m>(draft: &mut Draft, waiting: impl IntoIterator<Item = &'m
     let (outcomes, others): (Vec<_>, Vec<_>) =
         waiting.into_iter().partition(|r| draft.state.rules().outcomes_wait() && is_outcome(r));
     for received in others.into_iter().chain(outcomes) {
-        if !ends_turn(draft, &received.message) {
-            decide::message(draft, received);
-        }
+        decide::message(draft, received);
     }
 }
 
@@ -60,12 +75,17 @@ fn close(draft: &mut Draft, inbox: &[Received], closer: &Received) {
     consume(draft, inbox);
 }
 
-fn ends_turn(draft: &Draft, message: &Message) -> bool {
-    let Message::TimeOut(RunAlarm::Turn(scheduled, attempt)) = message else { return false };
-    match &draft.record.turn {
-        Some(turn) => turn.started.is_some() && turn.matches(*scheduled, *attempt),
-        None => false,
-    }
+/// Whether an alarm is that of the turn in a worker's hands. One that was meant for the time when
+/// the same turn still waited may have rung just as a worker took it: that one is too early.
+fn ends_turn(draft: &Draft, received: &Received) -> bool {
+    let Message::TimeOut(RunAlarm::Turn(scheduled, attempt)) = received.message else {
+        return false;
+    };
+    let now = draft.now.max(received.at);
+    draft.record.turn.as_ref().is_some_and(|turn| {
+        let due = turn.deadline.is_none_or(|due| due <= now);
+        turn.started.is_some() && turn.matches(scheduled, attempt) && due
+    })
 }
 
 fn is_outcome(received: &&Received) -> bool {

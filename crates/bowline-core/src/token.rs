@@ -24,12 +24,16 @@ pub struct Token {
     /// The id of the turn's `TurnStarted`; 0 for an activity.
     #[n(3)]
     pub started: EventId,
+    /// The how-manyth turn of the run that was handed out; 0 for an activity. The ids of a turn
+    /// that leaves no trace are used again, this is not.
+    #[n(4)]
+    pub serial: u64,
 }
 
 impl Token {
     /// Names an attempt of an activity.
     pub fn activity(run: RunId, activity: EventId, attempt: u32) -> Self {
-        Self { run, scheduled: activity, attempt, started: EventId(0) }
+        Self { run, scheduled: activity, attempt, started: EventId(0), serial: 0 }
     }
 
     /// The bytes that are handed out.

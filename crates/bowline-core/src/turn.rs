@@ -5,7 +5,10 @@
 
 use minicbor::{Decode, Encode};
 
-use crate::{Blob, ControlQueue, EventId, Identity, Queue, RequestId, Span, Time, UpdateRequest};
+use crate::{
+    Blob, ControlQueue, Event, EventId, Identity, Queue, RequestId, Span, State, Time,
+    TurnScheduled, TurnStarted, UpdateRequest,
+};
 
 /// A turn that is scheduled, and perhaps started.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
@@ -100,4 +103,36 @@ pub struct TurnRecord {
     /// Updates that were asked for and that no turn has taken yet.
     #[n(3)]
     pub admitted: Vec<UpdateRequest>,
+    /// How many turns were handed out; never used twice, unlike the ids of a provisional turn.
+    #[n(4)]
+    pub serial: u64,
+}
+
+impl TurnRecord {
+    /// The events of a turn that is out and not in history: as its worker is shown them, and as
+    /// they are written if it answers.
+    pub fn tail(&self, state: &State) -> Vec<Event> {
+        let Some(turn) = self.turn.as_ref().filter(|turn| turn.provisional) else {
+            return Vec::new();
+        };
+        let Some(start) = &turn.started else { return Vec::new() };
+        let scheduled = TurnScheduled {
+            queue: turn.queue.clone(),
+            sticky: turn.sticky,
+            start_to_close: Some(state.turn_timeout()),
+            attempt: turn.attempt,
+        };
+        let started = TurnStarted {
+            scheduled: turn.scheduled,
+            worker: start.worker.clone(),
+            request_id: start.request_id.clone(),
+            suggest_continue: start.suggest_continue,
+            history_bytes: start.history_bytes,
+        };
+        let event = |id, time, kind, wire| Event { id, time, kind, notes: Vec::new(), wire };
+        vec![
+            event(turn.scheduled, turn.scheduled_at, scheduled.into(), None),
+            event(start.event, start.at, started.into(), start.wire.clone()),
+        ]
+    }
 }

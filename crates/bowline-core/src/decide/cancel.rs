@@ -25,8 +25,8 @@ pub(super) fn cancel(draft: &mut Draft, at: Time, cancel: &Cancel) {
         let due = draft.state.started_at.after(delay.0);
         draft.disarm_run(due, RunAlarm::Delay);
     }
-    if let Some(ladder) = draft.state.started.ladder {
-        draft.arm_run(draft.now.after(ladder.terminate_after.0), RunAlarm::Ladder);
+    if let (Some(ladder), Some(at)) = (draft.state.started.ladder, draft.state.cancel_at) {
+        draft.arm_run(at.after(ladder.terminate_after.0), RunAlarm::Ladder);
     }
     draft.wants_turn = true;
 }
@@ -38,8 +38,14 @@ pub(super) fn deadline(draft: &mut Draft, at: Time) {
     cancel(draft, at, &request);
 }
 
-/// An operator cancels one activity, timer or child. What is over already is left alone.
+/// An operator cancels one activity, timer or child. What is over or cancelled already is left
+/// alone. Native history notes the decision; a remote one has no place for it, and tells the
+/// outcome when there is one.
 pub(super) fn one(draft: &mut Draft, at: Time, target: EventId, cause: &Cause) {
+    let again = |note: &Note| matches!(note, Note::CancelledOne(id, _) if *id == target);
+    if draft.skipped.contains(target) || draft.notes.iter().any(again) {
+        return;
+    }
     if let Some(open) = draft.state.activities.get(&target) {
         if open.cancel.is_some() {
             return;
@@ -59,8 +65,10 @@ pub(super) fn one(draft: &mut Draft, at: Time, target: EventId, cause: &Cause) {
     } else {
         return;
     }
-    draft.notes.push(Note::CancelledOne(target, cause.clone()));
-    draft.wants_turn = true;
+    if draft.state.rules().is_native() {
+        draft.notes.push(Note::CancelledOne(target, cause.clone()));
+        draft.wants_turn = true;
+    }
 }
 
 /// Workflow code dropped things. Activities are cancelled as ranges, whatever their number, and
@@ -77,6 +85,11 @@ pub(super) fn dropped(
     for decision in decisions {
         match decision.what {
             Cancelled::Activities => {
+                let open = &draft.state.activities;
+                if let Some(over) = decision.targets.ids().find(|id| !open.contains_key(id)) {
+                    let why = format!("no activity with number {over} is open");
+                    return Err(Refusal::Command(TurnFault::BadActivityCancel, why));
+                }
                 draft.effect(Effect::CancelActivities(decision.targets, decision.cause));
             }
             Cancelled::Timers => {
@@ -93,3 +106,20 @@ pub(super) fn dropped(
     }
     Ok(())
 }
+
+/// Native rules: the code lets go of activities and children, which then outlive the run. The
+/// note that says so rides on the turn; here it is only checked.
+pub(super) fn let_go(draft: &Draft, targets: &Ranges) -> Result<(), Refusal> {
+    if !draft.state.rules().is_native() {
+        return Err(Refusal::NotUnderTheseRules("letting go"));
+    }
+    let (activities, children) = (&draft.state.activities, &draft.state.children);
+    let open = |id: &EventId| activities.contains_key(id) || children.contains_key(id);
+    match targets.ids().find(|id| !open(id)) {
+        Some(over) => Err(Refusal::NoSuchTarget(over)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

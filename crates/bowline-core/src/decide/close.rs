@@ -1,12 +1,18 @@
 //! A run closes: what was open is cancelled, told or left, and whoever waits is answered.
 
-use super::start::{self, Begin};
+use std::collections::BTreeSet;
+
+use super::{
+    size,
+    start::{self, Begin},
+    turn, update,
+};
 use crate::{
     Address, Alarm, AlarmKind, Blob, Cancel, Cause, Code, ContinueAsNew, Draft, Effect, EndChild,
     EventId, EventKind, Failure, Initiator, Link, Message, Note, Outstanding, ParentClose, Payload,
     Post, Ranges, Refusal, RequestId, RetryState, Reuse, RunEnding, RunId, Span, Terminate, Time,
-    TurnFault, UpdateStage, WorkflowCancelled, WorkflowCompleted, WorkflowContinuedAsNew,
-    WorkflowFailed, WorkflowTerminated, WorkflowTimedOut, limits,
+    TurnFault, TurnRecord, WorkflowCancelled, WorkflowCompleted, WorkflowContinuedAsNew,
+    WorkflowFailed, WorkflowTerminated, WorkflowTimedOut,
     retry::{self, Next},
 };
 
@@ -26,7 +32,7 @@ pub(super) fn complete(
     result: Option<Payload>,
     wire: Option<Blob>,
 ) -> Result<(), Refusal> {
-    too_large(&result)?;
+    size::check(&result)?;
     let closing = Closing {
         time: draft.now,
         cause: Cause::new(Code::RunCompleted),
@@ -44,10 +50,7 @@ pub(super) fn fail(
     failure: Failure,
     wire: Option<Blob>,
 ) -> Result<(), Refusal> {
-    if failure.len() > limits::PAYLOAD_MAX {
-        let why = "the failure is larger than 2 MiB".to_owned();
-        return Err(Refusal::Command(TurnFault::TooLarge, why));
-    }
+    size::bytes(failure.len())?;
     let (retry, next) = again(draft, Some(&failure));
     let next_run = next.map(|pause| try_again(draft, pause, Some(failure.clone())));
     let closing = Closing {
@@ -68,7 +71,7 @@ pub(super) fn cancelled(
     cause: Option<Cause>,
     wire: Option<Blob>,
 ) -> Result<(), Refusal> {
-    too_large(&details)?;
+    size::check(&details)?;
     let why = cause.or_else(|| draft.state.cancel.as_ref().map(|(_, cause)| cause.clone()));
     let closing = Closing {
         time: draft.now,
@@ -88,7 +91,8 @@ pub(super) fn continued(
     next: RunId,
     wire: Option<Blob>,
 ) -> Result<(), Refusal> {
-    too_large(&asked.input)?;
+    size::call(&asked.input, &asked.header)?;
+    size::check(asked.memo.iter().flat_map(|memo| memo.values()))?;
     let mut started = start::follow(draft, next);
     started.initiator = Some(Initiator::Workflow);
     started.attempt = 1;
@@ -166,12 +170,36 @@ pub(super) fn time_out(draft: &mut Draft, at: Time) {
     close(draft, closing, WorkflowTimedOut { retry, next_run });
 }
 
+/// A history that has become too long ends its run: nobody could replay it for ever.
+pub(crate) fn bound(draft: &mut Draft) {
+    let state = &draft.state;
+    let (events, bytes) = (state.next_event.0 - 1, state.bytes);
+    let fits = events <= state.rules().events_max() && bytes <= state.rules().bytes_max();
+    if fits || !state.status.is_open() {
+        return;
+    }
+    let why = format!("history is too long: {events} events, {bytes} bytes");
+    turn::force_closed(draft);
+    give_up(draft, why);
+}
+
+/// The run cannot go on, and is terminated without anybody having asked for it.
+pub(crate) fn give_up(draft: &mut Draft, why: String) {
+    let cause = Cause::new(Code::RunTerminated).detail(why);
+    terminate(draft, draft.now, &Terminate { cause, details: None, wire: None });
+}
+
 fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
     let event = event.into();
     let id = draft.state.next_event;
+    let mut notes = draft.take_notes();
+    let told = |id: EventId| notes.iter().any(|note| names(note, id));
     let open = &draft.state.activities;
-    let activities: Ranges =
-        open.iter().filter(|(_, a)| !a.detached && a.cancel.is_none()).map(|(id, _)| *id).collect();
+    let activities: Ranges = open
+        .iter()
+        .filter(|(id, a)| !a.detached && a.cancel.is_none() && !told(**id))
+        .map(|(id, _)| *id)
+        .collect();
     let mut left: Vec<EventId> =
         open.iter().filter(|(_, a)| a.detached).map(|(id, _)| *id).collect();
     let timers = draft.state.timers.keys().copied().collect();
@@ -186,6 +214,7 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
         .map(|(timer, open)| Alarm { due: open.due, what: AlarmKind::Timer(*timer) })
         .collect();
     alarms.into_iter().for_each(|alarm| draft.effect(Effect::Disarm(alarm)));
+    start::disarm(draft);
     let children = children(draft, &closing.cause, &mut left);
     updates(draft);
     if closing.next.is_none() {
@@ -194,17 +223,23 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
     let left: Ranges = left.into_iter().collect();
     let cause = Some(closing.cause);
     let note = Outstanding { activities, timers, children, left, cause, closing: id };
-    let empty = [&note.activities, &note.timers, &note.children, &note.left];
-    let notes = match empty.iter().all(|ranges| ranges.is_empty()) {
-        true => Vec::new(),
-        false => vec![Note::Outstanding(note)],
-    };
+    let ranges = [&note.activities, &note.timers, &note.children, &note.left];
+    if !ranges.iter().all(|ranges| ranges.is_empty()) {
+        notes.push(Note::Outstanding(note));
+    }
     draft.successor = closing.next;
-    draft.record.turn = None;
-    draft.record.sticky = None;
-    draft.record.admitted.clear();
+    draft.record = TurnRecord::default();
     draft.wants_turn = false;
     draft.record_at(closing.time, event, notes, closing.wire);
+}
+
+/// Whether a note that rides on the closing event tells what became of an activity already.
+fn names(note: &Note, activity: EventId) -> bool {
+    match note {
+        Note::Skipped(ranges) => ranges.contains(activity),
+        Note::CancelledOne(target, _) => *target == activity,
+        _ => false,
+    }
 }
 
 /// Children are told by the policy that they were started with.
@@ -243,11 +278,8 @@ fn updates(draft: &mut Draft) {
     let accepted =
         draft.state.updates.iter().filter(|(_, open)| !open.done).map(|(id, _)| id.clone());
     let admitted = draft.record.admitted.iter().map(|request| request.id.clone());
-    let waiting: Vec<_> = accepted.chain(admitted).collect();
-    for id in waiting {
-        let failure = Failure::new("the run closed first").kind("RunClosed");
-        draft.effect(Effect::AnswerUpdate(id, UpdateStage::Rejected(failure)));
-    }
+    let waiting: BTreeSet<_> = accepted.chain(admitted).collect();
+    waiting.into_iter().for_each(|id| update::too_late(draft, id));
 }
 
 fn tell_parent(draft: &mut Draft, ending: RunEnding) {
@@ -258,8 +290,12 @@ fn tell_parent(draft: &mut Draft, ending: RunEnding) {
     draft.effect(Effect::Post(Post { to, message, child_of: None, answer: None }));
 }
 
-/// Whether the run is tried again, and after which pause.
+/// Whether the run is tried again, and after which pause. A cancelled one never is: that would
+/// undo the cancel.
 fn again(draft: &Draft, failure: Option<&Failure>) -> (RetryState, Option<Span>) {
+    if draft.state.cancel.is_some() {
+        return (RetryState::CancelRequested, None);
+    }
     let own = &draft.state.started;
     let left = own.chain_expires_at.map(|end| end.since(draft.now));
     match retry::next(own.retry.as_ref(), own.attempt, failure, left) {
@@ -294,12 +330,5 @@ fn begin_next(draft: &mut Draft, run: RunId, started: crate::WorkflowStarted) {
     draft.effect(Effect::Begin(Box::new(start::begin(begin))));
 }
 
-fn too_large(payload: &Option<Payload>) -> Result<(), Refusal> {
-    match payload.as_ref().map_or(0, Payload::len) > limits::PAYLOAD_MAX {
-        true => {
-            let why = "a payload is larger than 2 MiB".to_owned();
-            Err(Refusal::Command(TurnFault::TooLarge, why))
-        }
-        false => Ok(()),
-    }
-}
+#[cfg(test)]
+mod tests;

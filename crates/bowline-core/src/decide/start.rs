@@ -1,9 +1,10 @@
 //! A run begins.
 
-use super::child::text_fits;
+use super::{child::text_fits, size};
 use crate::{
     Birth, Blob, Decided, Draft, Effect, Event, Fields, Link, Number, Payload, Refusal, Reuse,
-    RunAlarm, RunId, Signal, Time, TurnRecord, WorkflowSignalled, WorkflowStarted, decide, limits,
+    RunAlarm, RunId, Signal, State, Time, TurnRecord, WorkflowSignalled, WorkflowStarted, decide,
+    limits,
 };
 
 /// Everything that a beginning needs.
@@ -62,6 +63,9 @@ pub fn check(started: &WorkflowStarted) -> Result<(), Refusal> {
             return bad(what, "it is longer than a hundred years");
         }
     }
+    if let Some(fault) = size::search(&started.search) {
+        return bad("the set of search attributes", fault);
+    }
     if let Some(fault) = started.retry.as_ref().and_then(|policy| policy.fault()) {
         return bad("the retry policy", fault);
     }
@@ -81,34 +85,46 @@ pub fn begin(begin: Begin) -> Birth {
     if started.chain_expires_at.is_none() {
         started.chain_expires_at = started.chain_timeout.map(|span| now.after(span.0));
     }
-    let delay = started.delay.filter(|delay| !delay.0.is_zero());
-    let begins = delay.map_or(now, |delay| now.after(delay.0));
-    let run_ends = started.run_timeout.map(|span| begins.after(span.0));
-    let ends = [run_ends, started.chain_expires_at].into_iter().flatten().min();
-    let deadline = started.deadline;
-
-    let state = crate::State::new(run);
+    let state = State::new(run);
     let mut draft = Draft::new(state, TurnRecord::default(), Number(0), now, run);
     draft.record_at(now, started, Vec::new(), wire);
     if let Some(signal) = signal {
         decide_signal(&mut draft, signal);
     }
-    match delay {
-        Some(_) => draft.arm_run(begins, RunAlarm::Delay),
-        None if !native => {
-            draft.wants_turn = true;
-            decide::turn::schedule(&mut draft);
-        }
-        None => {}
+    let delayed = draft.state.delayed;
+    if !native && !delayed {
+        draft.wants_turn = true;
+        decide::turn::schedule(&mut draft);
     }
-    if let Some(due) = ends {
-        draft.arm_run(due, RunAlarm::Run);
-    }
-    if let Some(due) = deadline {
-        draft.arm_run(due, RunAlarm::Deadline);
-    }
-    let wake = native && delay.is_none();
+    arm(&mut draft);
+    let wake = native && !delayed;
     birth(draft, Vec::new(), wake, reuse, link)
+}
+
+/// What rings for the run itself while it is open. Whoever closes it takes all of them back.
+pub(super) fn alarms(state: &State) -> impl Iterator<Item = (Time, RunAlarm)> {
+    let own = &state.started;
+    let delay = own.delay.filter(|_| state.delayed);
+    let delay = delay.map(|delay| (state.started_at.after(delay.0), RunAlarm::Delay));
+    let run_ends = own.run_timeout.map(|span| state.since.after(span.0));
+    let ends = [run_ends, own.chain_expires_at].into_iter().flatten().min();
+    let ends = ends.map(|due| (due, RunAlarm::Run));
+    let deadline = own.deadline.map(|due| (due, RunAlarm::Deadline));
+    let ladder = own.ladder.zip(state.cancel_at);
+    let ladder = ladder.map(|(own, at)| (at.after(own.terminate_after.0), RunAlarm::Ladder));
+    [delay, ends, deadline, ladder].into_iter().flatten()
+}
+
+/// Sets every alarm of the run itself.
+pub(super) fn arm(draft: &mut Draft) {
+    let alarms: Vec<_> = alarms(&draft.state).collect();
+    alarms.into_iter().for_each(|(due, alarm)| draft.arm_run(due, alarm));
+}
+
+/// Takes every alarm of the run itself back. One that has rung already is not there any more.
+pub(super) fn disarm(draft: &mut Draft) {
+    let alarms: Vec<_> = alarms(&draft.state).collect();
+    alarms.into_iter().for_each(|(due, alarm)| draft.disarm_run(due, alarm));
 }
 
 /// A draft of a run that does not exist yet becomes its beginning: `prefix`, then the draft's own

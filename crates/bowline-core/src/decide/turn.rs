@@ -7,11 +7,11 @@ mod remote;
 
 use crate::{
     Asked, Blob, Command, ControlQueue, Draft, Failure, Identity, Note, Refusal, RequestId, Sticky,
-    Token, TurnCompleted, TurnFault, TurnScheduled, TurnStarted,
+    Token, TurnCompleted, TurnFault, TurnScheduled, TurnStarted, UpdateId,
 };
 
 pub(crate) use answer::answer;
-pub(crate) use fail::{fail, force_closed, time_out, time_out_started};
+pub(crate) use fail::{fail, force_closed, overrun, time_out, time_out_started};
 pub(crate) use remote::{schedule, start};
 
 /// A worker takes a turn.
@@ -96,11 +96,10 @@ pub enum Verdict {
 
 /// Native rules: the turn begins, after the messages that it is about.
 pub(crate) fn open(draft: &mut Draft) {
-    let skipped = std::mem::take(&mut draft.skipped);
-    let mut notes = std::mem::take(&mut draft.notes);
-    if !skipped.is_empty() {
-        notes.push(Note::Skipped(skipped));
+    if !draft.state.status.is_open() {
+        return;
     }
+    let notes = draft.take_notes();
     let event = TurnScheduled { attempt: 1, ..TurnScheduled::default() };
     let scheduled = draft.record_at(draft.now, event, notes, None);
     draft.event(TurnStarted { scheduled, ..TurnStarted::default() });
@@ -114,26 +113,41 @@ pub(crate) fn complete_native(draft: &mut Draft, commands: Vec<Command>) -> Resu
         return Err(Refusal::NoSuchTurn);
     };
     check_order(commands.iter())?;
-    let mut notes = Vec::new();
-    for command in &commands {
-        match command {
-            Command::Drop(decisions) => notes.push(Note::Cancels(decisions.clone())),
-            Command::Scopes(steps) => notes.push(Note::Scopes(steps.clone())),
-            Command::Detach(ranges) => notes.push(Note::Detached(ranges.clone())),
-            _ => {}
-        }
-    }
+    let notes = notes(draft, &commands)?;
     let event = TurnCompleted { scheduled, started, ..TurnCompleted::default() };
     let turn = draft.record_at(draft.now, event, notes, None);
     for command in commands {
         super::command(draft, command.into(), turn)?;
     }
     draft.wants_turn = false;
-    let rules = draft.state.rules();
-    match draft.state.next_event.0 > rules.events_max() && draft.state.status.is_open() {
-        true => Err(Refusal::Invalid("the history", "it is too long: continue as new".into())),
-        false => Ok(()),
+    super::close::bound(draft);
+    Ok(())
+}
+
+/// What commands leave behind on `TurnCompleted`, ahead of their events.
+fn notes(draft: &Draft, commands: &[Command]) -> Result<Vec<Note>, Refusal> {
+    let mut notes = Vec::new();
+    let mut refused: Vec<UpdateId> = Vec::new();
+    for command in commands {
+        match command {
+            Command::Drop(decisions) => notes.push(Note::Cancels(decisions.clone())),
+            Command::Scopes(steps) => notes.push(Note::Scopes(steps.clone())),
+            Command::Detach(ranges) => notes.push(Note::Detached(ranges.clone())),
+            Command::RejectUpdate(reject) => {
+                let id = &reject.request.id;
+                if !super::update::waits(draft, id) || refused.contains(id) {
+                    let why = format!("update {id:?} is not waiting to be refused");
+                    return Err(Refusal::Command(TurnFault::BadUpdate, why));
+                }
+                refused.push(id.clone());
+            }
+            _ => {}
+        }
     }
+    if !refused.is_empty() {
+        notes.push(Note::RefusedUpdates(refused));
+    }
+    Ok(notes)
 }
 
 /// Nothing may follow a closing command.
@@ -147,3 +161,6 @@ fn check_order<'c>(commands: impl Iterator<Item = &'c Command>) -> Result<(), Re
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,10 @@
 //! Updates: admitted, accepted, rejected, answered.
 
+use super::size;
 use crate::{
-    AcceptUpdate, Blob, CompleteUpdate, Draft, Effect, EventId, Failure, Refusal, RejectUpdate,
-    Time, TurnFault, UpdateAccepted, UpdateAdmitted, UpdateCompleted, UpdateRequest, UpdateStage,
-    limits,
+    AcceptUpdate, Blob, CompleteUpdate, Draft, Effect, EventId, Failure, OpenUpdate, Refusal,
+    RejectUpdate, Time, TurnFault, UpdateAccepted, UpdateAdmitted, UpdateAnswer, UpdateCompleted,
+    UpdateId, UpdateRequest, UpdateStage, limits,
 };
 
 /// An update arrives. Under native rules it is an event, so that replay delivers it in its place;
@@ -14,7 +15,9 @@ pub(super) fn admit(draft: &mut Draft, at: Time, request: &UpdateRequest) {
     if known {
         return;
     }
-    let open = draft.state.updates.values().filter(|open| !open.done).count();
+    let native = draft.state.rules().is_native();
+    let is_open = |open: &&OpenUpdate| !open.done && (native || open.accepted.0 > 0);
+    let open = draft.state.updates.values().filter(is_open).count();
     let full = open + draft.record.admitted.len() >= limits::UPDATES_OPEN_MAX
         || draft.state.updates.len() >= limits::UPDATES_MAX;
     if full {
@@ -22,7 +25,7 @@ pub(super) fn admit(draft: &mut Draft, at: Time, request: &UpdateRequest) {
         let stage = UpdateStage::Rejected(failure);
         return draft.effect(Effect::AnswerUpdate(request.id.clone(), stage));
     }
-    match draft.state.rules().is_native() {
+    match native {
         true => {
             let event = UpdateAdmitted { request: request.clone() };
             draft.record_at(at, event, Vec::new(), None);
@@ -39,8 +42,7 @@ pub(super) fn accept(
     wire: Option<Blob>,
 ) -> Result<(), Refusal> {
     let id = accept.request.id.clone();
-    let taken = draft.state.updates.get(&id).is_some_and(|open| open.accepted.0 > 0);
-    if id.is_empty() || taken {
+    if !waits(draft, &id) {
         let why = format!("update {id:?} is not waiting to be accepted");
         return Err(Refusal::Command(TurnFault::BadUpdate, why));
     }
@@ -52,12 +54,35 @@ pub(super) fn accept(
     Ok(())
 }
 
-/// A refused update leaves no event.
+/// A refused update leaves no event; under native rules a note on the turn tells of it.
 pub(super) fn reject(draft: &mut Draft, reject: RejectUpdate) -> Result<(), Refusal> {
     let id = reject.request.id;
-    draft.record.admitted.retain(|admitted| admitted.id != id);
-    draft.effect(Effect::AnswerUpdate(id, UpdateStage::Rejected(reject.failure)));
+    if draft.state.rules().is_native() || waits(draft, &id) {
+        draft.record.admitted.retain(|admitted| admitted.id != id);
+        draft.effect(Effect::AnswerUpdate(id, UpdateStage::Rejected(reject.failure)));
+    }
     Ok(())
+}
+
+/// An update that will not be answered any more: the run has closed, or closes now.
+pub(crate) fn too_late(draft: &mut Draft, id: UpdateId) {
+    let failure = Failure::new("the run closed first").kind("RunClosed");
+    draft.effect(Effect::AnswerUpdate(id, UpdateStage::Rejected(failure)));
+}
+
+/// Updates that a worker was shown and did not look at will not be looked at by asking again.
+pub(crate) fn ignored(draft: &mut Draft) {
+    for request in std::mem::take(&mut draft.record.admitted) {
+        let failure = Failure::new("the worker did not look at it").kind("Ignored");
+        draft.effect(Effect::AnswerUpdate(request.id, UpdateStage::Rejected(failure)));
+    }
+}
+
+/// Whether an update waits for the code to look at it.
+pub(super) fn waits(draft: &Draft, id: &UpdateId) -> bool {
+    let in_history = draft.state.updates.get(id);
+    draft.record.admitted.iter().any(|admitted| admitted.id == *id)
+        || in_history.is_some_and(|open| open.accepted == EventId(0))
 }
 
 pub(super) fn complete(
@@ -72,9 +97,16 @@ pub(super) fn complete(
         let why = format!("update {id:?} is not waiting for an answer");
         return Err(Refusal::Command(TurnFault::BadUpdate, why));
     };
+    match &done.answer {
+        UpdateAnswer::Done(result) => size::check(result)?,
+        UpdateAnswer::Failed(failure) => size::bytes(failure.len())?,
+    }
     let (name, accepted, answer) = (open.name.clone(), open.accepted, done.answer);
     let event = UpdateCompleted { id: id.clone(), name, accepted, answer: answer.clone(), turn };
     draft.record_at(draft.now, event, Vec::new(), wire);
     draft.effect(Effect::AnswerUpdate(id, UpdateStage::Completed(answer)));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,10 +44,10 @@ fn a_remote_run_begins_with_a_turn() {
         World::remote(),
         |w| w.show_turn(),
         expect![[r#"
-        1 WorkflowStarted work
-        2 TurnScheduled attempt 1
-        = turn 2 attempt 1 in "q"
-    "#]],
+            1 WorkflowStarted work
+            2 TurnScheduled attempt 1
+            = turn 2 attempt 1 in "q"
+        "#]],
     );
 }
 
@@ -76,12 +76,12 @@ fn a_signal_that_comes_with_the_start_precedes_the_first_turn() {
         World::begun(begin(native())),
         |w| w.turn([]),
         expect![[r#"
-        1 WorkflowStarted work
-        2 WorkflowSignalled go
-        3 TurnScheduled attempt 1
-        4 TurnStarted of 3
-        5 TurnCompleted of 3,4
-    "#]],
+            1 WorkflowStarted work
+            2 WorkflowSignalled go
+            3 TurnScheduled attempt 1
+            4 TurnStarted of 3
+            5 TurnCompleted of 3,4
+        "#]],
     );
 }
 
@@ -97,22 +97,22 @@ fn every_limit_of_a_run_has_its_alarm() {
         World::of(started.clone()),
         |w| w,
         expect![[r#"
-        1 WorkflowStarted work
-        2 TurnScheduled attempt 1
-          > arm Run(Run) at 30s
-          > arm Run(Deadline) at 9s
-    "#]],
+            1 WorkflowStarted work
+            2 TurnScheduled attempt 1
+            > arm Run(Run) at 30s
+            > arm Run(Deadline) at 9s
+        "#]],
     );
     let shorter = WorkflowStarted { chain_timeout: Some(span(20)), ..started };
     from_the_start(
         World::of(shorter),
         |w| w,
         expect![[r#"
-        1 WorkflowStarted work
-        2 TurnScheduled attempt 1
-          > arm Run(Run) at 20s
-          > arm Run(Deadline) at 9s
-    "#]],
+            1 WorkflowStarted work
+            2 TurnScheduled attempt 1
+            > arm Run(Run) at 20s
+            > arm Run(Deadline) at 9s
+        "#]],
     );
 }
 
@@ -123,8 +123,8 @@ fn a_delay_holds_the_first_turn_back() {
         |w| w.show_turn().ring().take(),
         expect![[r#"
             1 WorkflowStarted work delay 60s
-              > arm Run(Delay) at 60s
-              > arm Run(Run) at 90s
+            > arm Run(Delay) at 60s
+            > arm Run(Run) at 90s
             = no turn
             - 60s rings Run(Delay)
             2 TurnScheduled attempt 1
@@ -138,7 +138,7 @@ fn a_delay_holds_the_first_turn_back() {
         },
         expect![[r#"
             1 WorkflowStarted work delay 60s
-              > arm Run(Delay) at 60s
+            > arm Run(Delay) at 60s
             - 60s rings Run(Delay)
             2 TurnScheduled attempt 1
             3 TurnStarted of 2
@@ -189,9 +189,9 @@ fn a_cancel_cuts_the_delay_short() {
         |w| w.post(signal("go")).post(stop()).take().show_turn(),
         expect![[r#"
             2 WorkflowSignalled go
-            3 WorkflowCancelRequested (requested by alice (stop))
+            3 WorkflowCancelRequested (requested)
             4 TurnScheduled attempt 1
-              > disarm Run(Delay) at 60s
+            > disarm Run(Delay) at 60s
             = turn 4 attempt 1 in "q"
         "#]],
     );
@@ -199,13 +199,13 @@ fn a_cancel_cuts_the_delay_short() {
         delayed(native()),
         |w| w.post(stop()).turn([Command::Cancel(None, None)]),
         expect![[r#"
-        2 WorkflowCancelRequested (requested by alice (stop))
-        3 TurnScheduled attempt 1
-        4 TurnStarted of 3
-        5 TurnCompleted of 3,4
-        6 WorkflowCancelled turn 5
-          > disarm Run(Delay) at 60s
-    "#]],
+            2 WorkflowCancelRequested (requested)
+            3 TurnScheduled attempt 1
+            4 TurnStarted of 3
+            5 TurnCompleted of 3,4
+            6 WorkflowCancelled turn 5
+            > disarm Run(Delay) at 60s
+        "#]],
     );
 }
 

@@ -6,8 +6,9 @@ use super::{
     remote,
 };
 use crate::{
-    Command, Draft, EventId, Message, Received, Refusal, TurnCompleted, TurnFault, TurnScheduled,
-    TurnStarted, decide, intake, limits,
+    Command, Draft, EventId, Message, Received, Refusal, RunEnding, TurnCompleted, TurnFault,
+    decide::{self, close, update},
+    intake, limits,
 };
 
 /// Takes the answer, then what waited meanwhile, then schedules the next turn if one is wanted.
@@ -18,6 +19,10 @@ pub(crate) fn answer(
     inbox: &[Received],
 ) -> Result<Verdict, Refusal> {
     fail::check(draft, answer.token)?;
+    fail::check_closers(draft, inbox)?;
+    if is_heartbeat(&answer) && heartbeat_is_over(draft) {
+        return Err(Refusal::NoSuchTurn);
+    }
     check_order(answer.commands.iter().map(|asked| &asked.command))?;
     if came_to_nothing(draft, &answer) {
         return Ok(drop_turn(draft, answer, inbox));
@@ -30,16 +35,27 @@ pub(crate) fn answer(
             return Ok(refused(draft, &answer, inbox, refusal));
         }
     }
-    draft.record.sticky = answer.sticky.clone();
-    draft.record.close_refused = false;
     if draft.state.status.is_open() {
+        draft.record.sticky = answer.sticky.clone();
+        draft.record.close_refused = false;
+        if !is_heartbeat(&answer) {
+            update::ignored(draft);
+        }
         draft.wants_turn = false;
         intake::flush(draft, inbox);
         draft.wants_turn |= answer.again;
+        close::bound(draft);
         next(draft, answer.again);
+    } else {
+        intake::turn_away(draft, inbox);
     }
     intake::consume(draft, inbox);
     Ok(Verdict::Taken)
+}
+
+/// An answer that only keeps a local activity alive.
+fn is_heartbeat(answer: &TurnAnswer) -> bool {
+    answer.again && answer.commands.is_empty()
 }
 
 fn apply(draft: &mut Draft, answer: &TurnAnswer, inbox: &[Received]) -> Result<(), Refusal> {
@@ -58,28 +74,13 @@ fn write_turn(draft: &mut Draft, answer: &TurnAnswer) -> Result<EventId, Refusal
     remote::disarm(draft);
     let turn = draft.record.turn.clone().ok_or(Refusal::NoSuchTurn)?;
     let start = turn.started.clone().ok_or(Refusal::NoSuchTurn)?;
-    if turn.provisional {
-        let event = TurnScheduled {
-            queue: turn.queue.clone(),
-            sticky: turn.sticky,
-            start_to_close: draft.state.started.turn_timeout,
-            attempt: turn.attempt,
-        };
-        let scheduled = draft.record_at(turn.scheduled_at, event, Vec::new(), None);
-        let event = TurnStarted {
-            scheduled,
-            worker: start.worker.clone(),
-            request_id: start.request_id.clone(),
-            suggest_continue: start.suggest_continue,
-            history_bytes: start.history_bytes,
-        };
-        let started = draft.record_at(start.at, event, Vec::new(), start.wire.clone());
-        assert_eq!((scheduled, started), (turn.scheduled, start.event), "history is frozen");
+    for event in draft.record.tail(&draft.state) {
+        let id = draft.record_at(event.time, event.kind, event.notes, event.wire);
+        assert_eq!(id, event.id, "history is frozen while a turn is out");
     }
-    let heartbeat = answer.again && answer.commands.is_empty();
     let since = turn.heartbeat_since.unwrap_or(turn.scheduled_at);
     draft.record.turn = None;
-    draft.heartbeat_since = heartbeat.then_some(since);
+    draft.heartbeat_since = is_heartbeat(answer).then_some(since);
     let event = TurnCompleted {
         scheduled: turn.scheduled,
         started: start.event,
@@ -102,7 +103,7 @@ fn next(draft: &mut Draft, again: bool) {
 }
 
 /// How long turns have only kept a local activity alive, past the bound.
-pub(crate) fn heartbeat_is_over(draft: &Draft) -> bool {
+fn heartbeat_is_over(draft: &Draft) -> bool {
     let since = draft.record.turn.as_ref().and_then(|turn| turn.heartbeat_since);
     since.is_some_and(|since| draft.now.since(since) > limits::TURN_HEARTBEAT_MAX)
 }
@@ -120,11 +121,12 @@ fn drop_turn(draft: &mut Draft, answer: TurnAnswer, inbox: &[Received]) -> Verdi
     draft.record.turn = None;
     draft.record.sticky = answer.sticky;
     for asked in answer.commands {
-        let done = decide::command(draft, asked, EventId(0));
-        debug_assert!(done.is_ok(), "a rejection is always acceptable");
+        decide::command(draft, asked, EventId(0)).expect("a rejection is always acceptable");
     }
+    update::ignored(draft);
     intake::flush(draft, inbox);
     intake::consume(draft, inbox);
+    close::bound(draft);
     remote::schedule(draft);
     Verdict::Dropped
 }
@@ -143,13 +145,22 @@ fn refused(
         Refusal::Unhandled => (TurnFault::Unhandled, true),
         _ => (TurnFault::CodeFailed, false),
     };
-    if attempt == 1 || unhandled {
-        draft.record.close_refused = unhandled;
-        let failure = Some(crate::Failure::new(refusal.to_string()));
-        let cut = Cut::Failed { fault, failure, worker: answer.worker.clone() };
-        fail::end(draft, cut, inbox);
-        intake::consume(draft, inbox);
+    let too_large = fault == TurnFault::TooLarge;
+    if attempt > 1 && !unhandled && !too_large {
+        return Verdict::Failed(refusal);
     }
+    draft.record.close_refused = unhandled;
+    let failure = Some(crate::Failure::new(refusal.to_string()));
+    let cut = Cut::Failed { fault, failure, worker: answer.worker.clone() };
+    match too_large {
+        // The code would ask for the same again, so trying again cannot help.
+        true => {
+            fail::cut_off(draft, cut, inbox);
+            close::give_up(draft, refusal.to_string());
+        }
+        false => fail::end(draft, cut, inbox),
+    }
+    intake::consume(draft, inbox);
     Verdict::Failed(refusal)
 }
 
@@ -166,6 +177,7 @@ fn waits(draft: &Draft, inbox: &[Received]) -> bool {
         Message::ChildBegan(child) | Message::RefuseChild(child, _) => {
             state.children.contains_key(child)
         }
+        Message::EndChild(end) if matches!(end.ending, RunEnding::Continued(_)) => false,
         Message::EndChild(end) => state.children.contains_key(&end.child),
         Message::ExternalDone(id) | Message::RefuseExternal(id, _) => {
             state.externals.contains_key(id)

@@ -3,10 +3,10 @@
 //! The first failure is written. Later attempts leave no trace until one succeeds, or until
 //! something else happens to the run: then there is a new first attempt.
 
-use super::{FailTurn, answer::heartbeat_is_over, remote};
+use super::{FailTurn, remote};
 use crate::{
-    Draft, EventId, Failure, Identity, Received, Refusal, Timeout, Token, TurnFailed, TurnFault,
-    TurnTimedOut, intake,
+    Draft, EventId, Failure, Identity, Received, Refusal, Time, Timeout, Token, Turn, TurnFailed,
+    TurnFault, TurnTimedOut, decide::close, intake,
 };
 
 /// How a turn came to nothing.
@@ -23,35 +23,49 @@ pub(super) fn check(draft: &Draft, token: Token) -> Result<(), Refusal> {
     let started = turn.started.as_ref().ok_or(Refusal::NoSuchTurn)?;
     let same = turn.matches(token.scheduled, token.attempt)
         && started.event == token.started
+        && token.serial == draft.record.serial
         && token.run == draft.state.run;
-    match same && !heartbeat_is_over(draft) {
+    match same {
         true => Ok(()),
         false => Err(Refusal::NoSuchTurn),
+    }
+}
+
+/// Whether something waits that closes the run whatever the worker says. It came first, so the
+/// turn is as good as gone; taking such messages in is left to intake.
+pub(super) fn check_closers(draft: &Draft, inbox: &[Received]) -> Result<(), Refusal> {
+    match inbox.iter().any(|received| crate::decide::is_closing(draft, &received.message)) {
+        true => Err(Refusal::NoSuchTurn),
+        false => Ok(()),
     }
 }
 
 /// A worker says that it cannot.
 pub(crate) fn fail(draft: &mut Draft, fail: FailTurn, inbox: &[Received]) -> Result<(), Refusal> {
     check(draft, fail.token)?;
+    check_closers(draft, inbox)?;
     let cut = Cut::Failed { fault: fail.fault, failure: fail.failure, worker: fail.worker };
     end(draft, cut, inbox);
     intake::consume(draft, inbox);
     Ok(())
 }
 
-/// The alarm of a turn that nobody has taken: it waited too long in one worker's own queue.
-pub(crate) fn time_out(draft: &mut Draft, scheduled: EventId, attempt: u32) {
+/// The alarm of a turn that nobody has taken: it waited too long in one worker's own queue. An
+/// alarm that was meant for an earlier turn of the same number is too early, or not expected.
+pub(crate) fn time_out(draft: &mut Draft, at: Time, scheduled: EventId, attempt: u32) {
     let Some(turn) = &draft.record.turn else { return };
-    if !turn.matches(scheduled, attempt) || turn.started.is_some() {
+    let due = turn.deadline.is_some_and(|due| due <= draft.now.max(at));
+    if !turn.matches(scheduled, attempt) || turn.started.is_some() || !due {
         return;
     }
     let (provisional, speculative) = (turn.provisional, turn.speculative);
+    let first = turn.first_scheduled_at;
     remote::disarm(draft);
     draft.record.turn = None;
     draft.record.sticky = None;
     match provisional {
         // It stood nowhere, so nothing has to be taken back; it waits elsewhere now.
-        true => remote::provisional(draft, attempt, speculative),
+        true => remote::provisional(draft, attempt, speculative, first),
         false => {
             let timeout = Timeout::ScheduleToStart;
             draft.event(TurnTimedOut { scheduled, started: EventId(0), timeout });
@@ -61,9 +75,15 @@ pub(crate) fn time_out(draft: &mut Draft, scheduled: EventId, attempt: u32) {
 }
 
 /// The alarm of a turn that a worker has, beside what else waited.
-pub(crate) fn time_out_started(draft: &mut Draft, waiting: &[&Received]) {
-    let waiting: Vec<Received> = waiting.iter().map(|received| (*received).clone()).collect();
-    end(draft, Cut::TimedOut, &waiting);
+pub(crate) fn time_out_started(draft: &mut Draft, waiting: &[Received]) {
+    end(draft, Cut::TimedOut, waiting);
+}
+
+/// More waits than a turn may keep waiting.
+pub(crate) fn overrun(draft: &mut Draft, waiting: &[Received]) {
+    let fault = TurnFault::TooManyWaiting;
+    let cut = Cut::Failed { fault, failure: None, worker: Identity::default() };
+    end(draft, cut, waiting);
 }
 
 /// The run closes from outside while a turn is out.
@@ -84,8 +104,29 @@ pub(crate) fn force_closed(draft: &mut Draft) {
 
 /// Ends the turn that is out, lets in what waited, and schedules the next attempt.
 pub(super) fn end(draft: &mut Draft, cut: Cut, waiting: &[Received]) {
+    let Some(turn) = cut_off(draft, cut, waiting) else { return };
+    close::bound(draft);
+    if !draft.state.status.is_open() {
+        return;
+    }
+    match draft.wants_turn {
+        true => remote::schedule(draft),
+        // Only an attempt that anybody could have taken counts.
+        false if turn.sticky => {
+            draft.wants_turn = true;
+            remote::schedule(draft);
+        }
+        false => {
+            remote::provisional(draft, turn.attempt + 1, false, turn.first_scheduled_at);
+        }
+    }
+}
+
+/// Ends the turn that is out and lets in what waited. Whoever had the run in its cache has failed
+/// it, so whatever comes next goes to anybody.
+pub(super) fn cut_off(draft: &mut Draft, cut: Cut, waiting: &[Received]) -> Option<Turn> {
     remote::disarm(draft);
-    let Some(turn) = draft.record.turn.clone() else { return };
+    let turn = draft.record.turn.take()?;
     let started = turn.started.as_ref().map_or(EventId(0), |start| start.event);
     if !turn.provisional {
         let scheduled = turn.scheduled;
@@ -100,21 +141,8 @@ pub(super) fn end(draft: &mut Draft, cut: Cut, waiting: &[Received]) {
             }
         }
     }
-    // Whoever had the run in its cache has failed it, so the next attempt goes to anybody; only
-    // an attempt that anybody could have taken counts.
     draft.record.sticky = None;
     draft.wants_turn = false;
-    draft.record.turn = None;
     intake::flush(draft, waiting);
-    match draft.wants_turn {
-        true => remote::schedule(draft),
-        false if turn.sticky => {
-            draft.wants_turn = true;
-            remote::schedule(draft);
-        }
-        false => {
-            draft.record.turn = Some(turn.clone());
-            remote::provisional(draft, turn.attempt + 1, false);
-        }
-    }
+    Some(turn)
 }

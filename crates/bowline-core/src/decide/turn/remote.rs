@@ -31,7 +31,7 @@ pub(crate) fn schedule(draft: &mut Draft) {
         }
         Some(_) => {}
         None if wanted => real(draft),
-        None if updates && !draft.state.delayed => provisional(draft, 1, true),
+        None if updates && !draft.state.delayed => provisional(draft, 1, true, draft.now),
         None => {}
     }
 }
@@ -39,10 +39,9 @@ pub(crate) fn schedule(draft: &mut Draft) {
 /// Writes `TurnScheduled`, as the first attempt.
 pub(super) fn real(draft: &mut Draft) {
     let (queue, sticky, patience) = place(draft);
-    let start_to_close = Some(turn_timeout(draft));
-    let notes = std::mem::take(&mut draft.notes);
+    let start_to_close = Some(draft.state.turn_timeout());
     let event = TurnScheduled { queue: queue.clone(), sticky, start_to_close, attempt: 1 };
-    let scheduled = draft.record_at(draft.now, event, notes, None);
+    let scheduled = draft.event(event);
     let now = draft.now;
     let turn = Turn {
         attempt: 1,
@@ -61,10 +60,14 @@ pub(super) fn real(draft: &mut Draft) {
 }
 
 /// Schedules an attempt that is not in history: its ids are used again if it comes to nothing.
-pub(super) fn provisional(draft: &mut Draft, attempt: u32, speculative: bool) {
+pub(super) fn provisional(
+    draft: &mut Draft,
+    attempt: u32,
+    speculative: bool,
+    first_scheduled_at: Time,
+) {
     let (queue, sticky, patience) = place(draft);
     let now = draft.now;
-    let first_scheduled_at = draft.record.turn.as_ref().map_or(now, |turn| turn.first_scheduled_at);
     let turn = Turn {
         attempt,
         scheduled: draft.state.next_event,
@@ -92,6 +95,7 @@ pub(crate) fn start(draft: &mut Draft, start: StartTurn) -> Result<Token, Refusa
     let suggest_continue =
         draft.state.next_event.0 > limits::EVENTS_SUGGEST || bytes > limits::HISTORY_BYTES_SUGGEST;
     let mut turn = draft.record.turn.take().ok_or(Refusal::NoSuchTurn)?;
+    draft.record.serial += 1;
     let event = match turn.provisional {
         true => turn.scheduled.plus(1),
         false => draft.record_at(
@@ -122,6 +126,7 @@ pub(crate) fn start(draft: &mut Draft, start: StartTurn) -> Result<Token, Refusa
         scheduled: turn.scheduled,
         attempt: turn.attempt,
         started: event,
+        serial: draft.record.serial,
     };
     let due = now.after(patience_with(draft, turn.attempt));
     put(draft, turn, Some(due));
@@ -153,14 +158,10 @@ fn place(draft: &Draft) -> (Queue, bool, Option<Span>) {
     }
 }
 
-fn turn_timeout(draft: &Draft) -> Span {
-    draft.state.started.turn_timeout.unwrap_or(Span(limits::TURN_TIMEOUT))
-}
-
 /// A worker does not report that a later attempt failed: it lets it time out. So the pause between
 /// attempts is in how long the next one may take.
 fn patience_with(draft: &Draft, attempt: u32) -> Duration {
-    let plain = turn_timeout(draft).0;
+    let plain = draft.state.turn_timeout().0;
     if attempt <= 3 {
         return plain;
     }
