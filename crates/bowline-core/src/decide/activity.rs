@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::size;
 use crate::{
     ActivityCancelRequested, ActivityCancelled, ActivityCompleted, ActivityFailed,
     ActivityScheduled, ActivitySpec, ActivityStarted, ActivityTimedOut, Blob, Cause, Code, Draft,
@@ -18,6 +19,7 @@ pub(super) fn schedule(
     if let Some((fault, why)) = fault(draft, &spec) {
         return Err(Refusal::Command(fault, why));
     }
+    size::call(&spec.input, &spec.header)?;
     let event = ActivityScheduled { spec: spec.clone(), turn };
     let activity = draft.record_at(draft.now, event, Vec::new(), wire);
     draft.effect(Effect::QueueActivity(activity, Arc::new(spec)));
@@ -36,9 +38,6 @@ fn fault(draft: &Draft, spec: &ActivitySpec) -> Option<(TurnFault, String)> {
         .any(|text| text.len() > limits::TEXT_MAX)
     {
         return bad("the activity's name, id or queue is too long");
-    }
-    if spec.input.as_ref().is_some_and(|input| input.len() > limits::PAYLOAD_MAX) {
-        return Some((TurnFault::TooLarge, "the activity's input is too large".to_owned()));
     }
     let limits = &spec.timeouts;
     let spans = [
@@ -99,63 +98,76 @@ pub(super) fn cancel(
 /// An activity has its outcome. One that is over already changes nothing.
 pub(super) fn end(draft: &mut Draft, at: Time, end: &EndActivity) {
     let Some(open) = draft.state.activities.get(&end.activity) else { return };
-    let requested = open.cancel;
-    let activity = end.activity;
+    if draft.skipped.contains(end.activity) {
+        return;
+    }
+    let rules = draft.state.rules();
+    let requested = open.cancel.filter(|_| rules.cancels_are_events());
+    // A remote SDK only knows cancels that its own code asked for.
+    let by_operator = requested.is_none() && !rules.operator_cancel_is_cancelled();
+    let needs_start = match end.outcome {
+        Outcome::Completed(_) | Outcome::Failed(_) => true,
+        Outcome::TimedOut(_) => false,
+        Outcome::Cancelled(..) => by_operator,
+    };
     let started = match end.started_at {
-        Some(began) => {
+        None if !needs_start => EventId(0),
+        began => {
             let event = ActivityStarted {
-                activity,
+                activity: end.activity,
                 worker: end.worker.clone(),
                 request_id: RequestId::default(),
-                attempt: end.attempt,
+                attempt: end.attempt.max(1),
                 last_failure: end.last_failure.clone(),
-                at: began,
+                at: began.unwrap_or(at),
             };
             draft.record_at(at, event, Vec::new(), None)
         }
-        None => EventId(0),
     };
-    let worker = end.worker.clone();
-    let (kind, notes): (EventKind, _) = match &end.outcome {
-        Outcome::Completed(result) => {
-            let result = result.clone();
-            (ActivityCompleted { activity, started, result, worker }.into(), Vec::new())
-        }
-        Outcome::Failed(failure) => {
-            let (failure, retry) = (failure.clone(), end.retry);
-            (ActivityFailed { activity, started, failure, retry, worker }.into(), Vec::new())
-        }
-        Outcome::TimedOut(timeout) => {
-            let event = ActivityTimedOut {
-                activity,
-                started,
-                timeout: *timeout,
-                retry: end.retry,
-                last_failure: end.last_failure.clone(),
-                heartbeat: end.heartbeat.clone(),
-            };
-            (event.into(), Vec::new())
-        }
+    let (kind, notes) = match &end.outcome {
         Outcome::Cancelled(cause, rung, details) => {
             let notes = vec![Note::Cause(cause.clone()), Note::Rung(*rung)];
-            let remote = !draft.state.rules().operator_cancel_is_cancelled();
-            match remote && requested.is_none() {
-                true => (refused_by_operator(end, started, cause), notes),
+            let kind = match by_operator {
+                true => refused_by_operator(end, started, cause),
                 false => {
                     let requested = requested.unwrap_or_default();
-                    (cancelled(activity, started, requested, details.clone(), worker), notes)
+                    let worker = end.worker.clone();
+                    cancelled(end.activity, started, requested, details.clone(), worker)
                 }
-            }
+            };
+            (kind, notes)
         }
+        outcome => (by_itself(end, started, outcome), Vec::new()),
     };
     draft.record_at(at, kind, notes, None);
     draft.wants_turn = true;
 }
 
+/// The event of an outcome that is no cancel.
+fn by_itself(end: &EndActivity, started: EventId, outcome: &Outcome) -> EventKind {
+    let (activity, worker, retry) = (end.activity, end.worker.clone(), end.retry);
+    match outcome.clone() {
+        Outcome::Completed(result) => {
+            ActivityCompleted { activity, started, result, worker }.into()
+        }
+        Outcome::Failed(failure) => {
+            ActivityFailed { activity, started, failure, retry, worker }.into()
+        }
+        Outcome::TimedOut(timeout) => {
+            let (last_failure, heartbeat) = (end.last_failure.clone(), end.heartbeat.clone());
+            ActivityTimedOut { activity, started, timeout, retry, last_failure, heartbeat }.into()
+        }
+        Outcome::Cancelled(..) => unreachable!("a cancelled end has notes of its own"),
+    }
+}
+
 /// Cancelled activities that never started are over. Under native rules one note says so for all
 /// of them; under remote rules each has its event.
 pub(super) fn skip(draft: &mut Draft, at: Time, ranges: &Ranges) {
-    let open: Ranges = ranges.ids().filter(|id| draft.state.activities.contains_key(id)).collect();
+    let open = &draft.state.activities;
+    let native = draft.state.rules().is_native();
+    let over = |id: &EventId| open.get(id).is_some_and(|open| !native || open.cancel.is_some());
+    let open: Ranges = ranges.ids().filter(over).collect();
     if open.is_empty() {
         return;
     }
@@ -197,3 +209,6 @@ fn refused_by_operator(end: &EndActivity, started: EventId, cause: &Cause) -> Ev
     let (retry, worker) = (RetryState::NonRetryable, end.worker.clone());
     ActivityFailed { activity: end.activity, started, failure, retry, worker }.into()
 }
+
+#[cfg(test)]
+mod tests;
