@@ -1,6 +1,9 @@
 //! Children: started, told to stop, ended.
 
-use super::start::{self, Begin};
+use super::{
+    size,
+    start::{self, Begin},
+};
 use crate::{
     Address, Blob, Cancel, Cause, ChildCancelled, ChildCompleted, ChildFailed, ChildInitiated,
     ChildRefusal, ChildSpec, ChildStartFailed, ChildStarted, ChildTerminated, ChildTimedOut, Code,
@@ -24,6 +27,8 @@ pub(super) fn start(
         // Made of what is known at replay too, so that it is the same there.
         spec.workflow_id = format!("{}/{}", draft.state.started.workflow_id, initiated).into();
     }
+    size::call(&spec.input, &spec.header)?;
+    size::check(spec.memo.values())?;
     let started = first_event(draft, &spec, run, initiated);
     start::check(&started)
         .map_err(|refusal| Refusal::Command(TurnFault::BadChild, refusal.to_string()))?;
@@ -95,7 +100,8 @@ pub(super) fn began(draft: &mut Draft, at: Time, child: EventId) {
 }
 
 pub(super) fn refused(draft: &mut Draft, at: Time, child: EventId, refusal: ChildRefusal) {
-    let Some(open) = draft.state.children.get(&child) else { return };
+    let waiting = |open: &&crate::OpenChild| open.started.is_none();
+    let Some(open) = draft.state.children.get(&child).filter(waiting) else { return };
     let (workflow_id, name) = (open.workflow_id.clone(), open.name.clone());
     let event = ChildStartFailed { child, refusal, workflow_id, name, turn: open.turn };
     draft.record_at(at, event, Vec::new(), None);
@@ -171,3 +177,6 @@ pub(super) fn tell(draft: &mut Draft, child: RunId, why: Cause, answer: Option<E
 pub(super) fn text_fits(text: &str) -> bool {
     text.len() <= limits::TEXT_MAX
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! What a run asks of runs that are not itself, and what they answer.
 
+use super::size;
 use crate::{
     Address, Blob, Cancel, CancelExternal, Cause, Code, Draft, Effect, EventId, EventKind,
     External, ExternalCancelFailed, ExternalCancelInitiated, ExternalCancelRequested,
@@ -54,6 +55,7 @@ pub(super) fn signal(
     let fault = TurnFault::BadSignal;
     target_fault(draft, &asked.target, fault)?;
     too_many(draft, false, TurnFault::TooManySignals)?;
+    size::call(&asked.input, &asked.header)?;
     if asked.name.is_empty() || asked.name.as_str().len() > limits::TEXT_MAX {
         let why = "the signal has no name, or one that is too long".to_owned();
         return Err(Refusal::Command(fault, why));
@@ -154,3 +156,6 @@ fn too_many(draft: &Draft, cancels: bool, fault: TurnFault) -> Result<(), Refusa
         false => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

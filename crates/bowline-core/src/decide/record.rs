@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::size;
 use crate::{
-    Blob, Draft, EventId, MarkerRecorded, MemoModified, Payload, RecordMarker, Refusal,
+    Blob, Draft, EventId, Failure, MarkerRecorded, MemoModified, Payload, RecordMarker, Refusal,
     SearchField, SearchUpserted, TurnFault, limits,
 };
 
@@ -17,6 +18,8 @@ pub(super) fn marker(
         let why = "the marker has no name, or one that is too long".to_owned();
         return Err(Refusal::Command(TurnFault::BadMarker, why));
     }
+    size::check(marker.details.values().chain(marker.header.values()))?;
+    size::bytes(marker.failure.as_ref().map_or(0, Failure::len))?;
     let RecordMarker { name, details, header, failure } = marker;
     let event = MarkerRecorded { name, details, header, failure, turn };
     draft.record_at(draft.now, event, Vec::new(), wire);
@@ -33,6 +36,17 @@ pub(super) fn search(
         let why = "there is no search attribute to change".to_owned();
         return Err(Refusal::Command(TurnFault::BadSearch, why));
     }
+    let mut search = draft.state.search.clone();
+    for (key, change) in &changes {
+        match change {
+            Some(field) => search.insert(key.clone(), field.clone()),
+            None => search.remove(key),
+        };
+    }
+    if let Some(fault) = size::search(&search) {
+        let why = format!("bad search attributes: {fault}");
+        return Err(Refusal::Command(TurnFault::BadSearch, why));
+    }
     draft.record_at(draft.now, SearchUpserted { changes, turn }, Vec::new(), wire);
     Ok(())
 }
@@ -47,6 +61,11 @@ pub(super) fn memo(
         let why = "there is no memo field to change".to_owned();
         return Err(Refusal::Command(TurnFault::BadMemo, why));
     }
+    let kept = draft.state.memo.iter().filter(|(key, _)| !changes.contains_key(*key));
+    size::check(changes.values().flatten().chain(kept.map(|(_, value)| value)))?;
     draft.record_at(draft.now, MemoModified { changes, turn }, Vec::new(), wire);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,3 +18,6 @@ pub(super) fn signal(draft: &mut Draft, at: Time, signal: &Signal) {
     draft.record_at(at, event, Vec::new(), signal.wire.clone());
     draft.wants_turn |= !draft.state.delayed;
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,3 +75,6 @@ pub(super) fn cancel_by_operator(draft: &mut Draft, at: Time, timer: EventId, ca
     draft.effect(Effect::Disarm(alarm));
     draft.wants_turn = true;
 }
+
+#[cfg(test)]
+mod tests;
