@@ -6,10 +6,11 @@
 
 use std::sync::Arc;
 
-use super::start::birth;
+use super::start::{self, birth};
 use crate::{
-    Alarm, AlarmKind, Birth, Draft, Effect, Event, EventId, EventKind, Link, Number, Refusal,
-    Reuse, RunId, State, Time, TurnFailed, TurnFault, TurnRecord, UpdateAdmitted, decide,
+    ActivityCancelled, Alarm, AlarmKind, Birth, Draft, Effect, Event, EventId, EventKind, Link,
+    Number, Refusal, Reuse, RunId, State, Time, TurnFailed, TurnFault, TurnRecord, UpdateAdmitted,
+    decide,
 };
 
 /// Forks `history` behind event `at`, as run `new`.
@@ -35,6 +36,9 @@ pub fn fork(
     if state.children.values().any(|child| child.started.is_none()) {
         return Err(Refusal::CannotFork(at, "a child was about to start"));
     }
+    if !state.externals.is_empty() {
+        return Err(Refusal::CannotFork(at, "another run was about to be asked for something"));
+    }
     let mut draft = Draft::new(state, TurnRecord::default(), Number(0), now, new);
     draft.event(TurnFailed {
         scheduled: turn.scheduled,
@@ -44,31 +48,66 @@ pub fn fork(
         ..TurnFailed::default()
     });
     bring_along(&mut draft, rest);
+    admit(&mut draft, prefix);
+    end_cancelled(&mut draft);
     reopen(&mut draft, prefix);
-    if !draft.state.rules().is_native() {
+    let wake = draft.state.rules().is_native();
+    if !wake {
         draft.wants_turn = true;
         decide::turn::schedule(&mut draft);
     }
-    let wake = draft.state.rules().is_native();
     Ok(birth(draft, prefix.to_vec(), wake, Reuse::Allow, Link::None))
 }
 
-/// Signals and updates that came after the cut are not lost.
+/// Signals and updates that came after the cut are not lost. Whatever was answered there was
+/// answered by code that this run has not run: it is asked again.
 fn bring_along(draft: &mut Draft, rest: &[Event]) {
     for event in rest {
-        let kind: EventKind = match &event.kind {
-            EventKind::WorkflowSignalled(_) | EventKind::UpdateAdmitted(_) => event.kind.clone(),
-            EventKind::UpdateAccepted(accepted) => {
-                UpdateAdmitted { request: accepted.request.clone() }.into()
+        let request = match &event.kind {
+            EventKind::WorkflowSignalled(_) => {
+                draft.record_at(draft.now, event.kind.clone(), Vec::new(), event.wire.clone());
+                continue;
             }
+            EventKind::UpdateAdmitted(admitted) => &admitted.request,
+            EventKind::UpdateAccepted(accepted) => &accepted.request,
             _ => continue,
         };
-        draft.record_at(draft.now, kind, Vec::new(), event.wire.clone());
+        if !draft.state.updates.contains_key(&request.id) {
+            draft.event(UpdateAdmitted { request: request.clone() });
+        }
+    }
+}
+
+/// Under remote rules updates wait beside history, until a worker is shown them.
+fn admit(draft: &mut Draft, prefix: &[Event]) {
+    if draft.state.rules().is_native() {
+        return;
+    }
+    for event in prefix.iter().chain(&draft.events) {
+        let EventKind::UpdateAdmitted(admitted) = &event.kind else { continue };
+        let open = draft.state.updates.get(&admitted.request.id);
+        if open.is_some_and(|open| open.accepted == EventId(0)) {
+            draft.record.admitted.push(admitted.request.clone());
+        }
+    }
+}
+
+/// What had been cancelled before the cut must not run again, so it ends here.
+fn end_cancelled(draft: &mut Draft) {
+    let open = draft.state.activities.iter();
+    let cancelled: Vec<_> =
+        open.filter_map(|(id, open)| open.cancel.map(|cancel| (*id, cancel))).collect();
+    for (activity, cancel) in cancelled {
+        let requested = match draft.state.rules().cancels_are_events() {
+            true => cancel,
+            false => EventId(0),
+        };
+        draft.event(ActivityCancelled { activity, requested, ..ActivityCancelled::default() });
     }
 }
 
 /// Activities wait in their queues again, as their first attempt; timers ring when they would
-/// have.
+/// have, and so do the limits of the run, whose time begins anew.
 fn reopen(draft: &mut Draft, prefix: &[Event]) {
     for event in prefix {
         if let EventKind::ActivityScheduled(scheduled) = &event.kind
@@ -85,4 +124,8 @@ fn reopen(draft: &mut Draft, prefix: &[Event]) {
         .map(|(timer, open)| Alarm { due: open.due, what: AlarmKind::Timer(*timer) })
         .collect();
     alarms.into_iter().for_each(|alarm| draft.effect(Effect::Arm(alarm)));
+    start::arm(draft);
 }
+
+#[cfg(test)]
+mod tests;
