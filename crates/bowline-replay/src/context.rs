@@ -24,7 +24,12 @@ pub use patch::PATCH;
 
 pub(crate) use patch::patch_of;
 
-/// Workflow code's handle on its run.
+/// Workflow code's handle on its run. It stays on its thread:
+///
+/// ```compile_fail
+/// fn crosses_threads<T: Send>() {}
+/// crosses_threads::<bowline_replay::Context>();
+/// ```
 #[derive(Clone)]
 pub struct Context {
     shared: Shared,

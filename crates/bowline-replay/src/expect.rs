@@ -47,6 +47,7 @@ pub(crate) struct Completed {
     pub(crate) id: EventId,
     cancels: Ranges,
     detached: Ranges,
+    refused: Vec<UpdateId>,
     steps: Vec<ScopeStep>,
 }
 
@@ -183,12 +184,14 @@ impl Completed {
             id: event.id,
             cancels: Ranges::default(),
             detached: Ranges::default(),
+            refused: Vec::new(),
             steps: Vec::new(),
         };
         for note in &event.notes {
             match note {
                 Note::Cancels(decisions) => completed.cancels = targets(decisions),
                 Note::Detached(ranges) => completed.detached = ranges.clone(),
+                Note::RefusedUpdates(ids) => completed.refused.clone_from(ids),
                 Note::Scopes(steps) => completed.steps.clone_from(steps),
                 _ => {}
             }
@@ -253,6 +256,12 @@ fn compare_notes(completed: &Completed, asked: &Asked) -> Result<(), Mismatch> {
             let decision = 0;
             return Err(Mismatch { event, turn, decision, target, difference, recorded, asked });
         }
+    }
+    if completed.refused != asked.refused {
+        let text = |ids: &[UpdateId]| format!("refuses updates {ids:?}");
+        let (recorded, asked) = (text(&completed.refused), text(&asked.refused));
+        let (decision, target, difference) = (0, None, Difference::Refused);
+        return Err(Mismatch { event, turn, decision, target, difference, recorded, asked });
     }
     let pairs = completed.steps.iter().zip(&asked.steps);
     let same = pairs.take_while(|(was, is)| same_step(was, is)).count();

@@ -42,6 +42,8 @@ pub enum Difference {
     Cancels,
     /// The code lets go of other things.
     Detached,
+    /// The code refuses other updates.
+    Refused,
     /// The code opens or leaves other scopes.
     Scopes,
     /// History tells of something that the code never asked for, or that is over.

@@ -19,7 +19,12 @@ use bowline_core::{
     UpdateRequest, WorkflowSignalled, WorkflowStarted,
 };
 
-use crate::{adopt::Adoption, channel::Mailbox, random::Random, scope::Record};
+use crate::{
+    adopt::Adoption,
+    channel::Mailbox,
+    random::Random,
+    scope::{Deadline, Record},
+};
 
 pub(crate) use asking::{Asked, Asking, Close, targets};
 pub(crate) use entry::{End, Entry, What};
@@ -101,7 +106,7 @@ impl Run {
         self.random = Random::of(started.original_run);
         self.started = Rc::new(started.clone());
         if let Some(root) = self.scopes.get_mut(&ROOT) {
-            root.deadline = started.deadline;
+            root.deadline = started.deadline.map(|at| Deadline { at, scope: ROOT });
         }
     }
 
@@ -121,8 +126,8 @@ impl Run {
 
     /// Everything that was started has stopped, detached and shielded work aside.
     pub(crate) fn stopped(&self) -> bool {
-        let over = self.scopes.iter().all(|(id, record)| *id == ROOT || record.is_left_alone());
-        self.live == 0 && over
+        let mut inner = self.scopes.range(ScopeId(ROOT.0 + 1)..);
+        self.live == 0 && inner.all(|(_, record)| record.is_left_alone())
     }
 
     /// A clean-up runs or is still to be run.

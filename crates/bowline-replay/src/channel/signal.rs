@@ -68,7 +68,7 @@ impl Future for Recv {
 impl Drop for Recv {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
-        run::on_drop(&self.ctx.shared().clone(), |run| {
+        run::on_drop(self.ctx.shared(), |run| {
             if let Some(queue) = run.signals.get_mut(&self.name) {
                 queue.leave(place);
             }

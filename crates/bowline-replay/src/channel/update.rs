@@ -77,7 +77,7 @@ impl Future for Offered {
 impl Drop for Offered {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
-        run::on_drop(&self.ctx.shared().clone(), |run| {
+        run::on_drop(self.ctx.shared(), |run| {
             if let Some(queue) = run.updates.get_mut(&self.name) {
                 queue.leave(place);
             }
@@ -120,7 +120,7 @@ impl Offer {
 impl Drop for Offer {
     fn drop(&mut self) {
         let Some(request) = self.request.take() else { return };
-        run::on_drop(&self.ctx.shared().clone(), |run| {
+        run::on_drop(self.ctx.shared(), |run| {
             run.asking.undecided.insert(request.id.clone(), request);
         });
     }
@@ -155,7 +155,7 @@ impl Request {
 impl Drop for Request {
     fn drop(&mut self) {
         let Some(request) = self.request.take() else { return };
-        run::on_drop(&self.ctx.shared().clone(), |run| {
+        run::on_drop(self.ctx.shared(), |run| {
             run.asking.unanswered.insert(self.accepted, request);
         });
     }

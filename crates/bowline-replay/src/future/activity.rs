@@ -16,14 +16,21 @@ impl Ask for ActivitySpec {
     type Output = Outcome;
 
     fn ask(mut self, run: &mut Run, detached: bool) -> EventId {
-        if let Some(deadline) = run.deadline().filter(|_| !detached) {
-            let remaining = deadline.since(run.now).clamp(REMAINING_MIN, limits::SPAN_MAX);
-            let own = self.timeouts.schedule_to_close;
-            self.timeouts.schedule_to_close = own.into_iter().chain([Span(remaining)]).min();
-        }
+        let deadline = run.deadline().filter(|_| !detached).filter(|deadline| {
+            let remaining = deadline.at.since(run.now).clamp(REMAINING_MIN, limits::SPAN_MAX);
+            let own = self.timeouts.schedule_to_close.replace(Span(remaining));
+            let shorter = own.is_some_and(|own| own.0 <= remaining);
+            if shorter {
+                self.timeouts.schedule_to_close = own;
+            }
+            !shorter
+        });
         let name = self.name.clone();
         let number = run.ask(Command::ScheduleActivity(Box::new(self)));
         run.enlist(number, What::Activity, name, detached);
+        if let Some(deadline) = deadline {
+            run.limit(number, deadline.scope);
+        }
         number
     }
 

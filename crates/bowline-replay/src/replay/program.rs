@@ -170,6 +170,7 @@ impl Program {
 
     /// How the run closes, if nothing holds it open any more.
     pub(super) fn close(&mut self, shared: &Shared) -> Option<Close> {
+        let over = self.over.as_ref()?;
         let (owes, stopped, failed, next) = run::with(shared, |run| {
             (run.owes(), run.stopped(), run.failed.clone(), run.continued.clone())
         });
@@ -177,7 +178,7 @@ impl Program {
             return None;
         }
         let unseen = |failure: Failure| Close::With(Ended::Failed(failure).into_close());
-        match self.over.as_ref()? {
+        match over {
             Over::Cancelled(_) if !stopped => None,
             _ if failed.is_some() => failed.map(unseen),
             Over::Returned(result) => Some(Close::With(ended::close(result.clone()))),

@@ -60,6 +60,8 @@ pub(crate) struct Asked {
     pub(crate) said: Vec<Said>,
     pub(crate) cancels: Ranges,
     pub(crate) detached: Ranges,
+    /// Updates that were refused, which leaves no event.
+    pub(crate) refused: Vec<UpdateId>,
     pub(crate) steps: Vec<ScopeStep>,
 }
 
@@ -184,7 +186,12 @@ impl Run {
             None => {}
         }
         let said = Said::all(&commands);
-        Asked { commands, said, cancels, detached, steps: asking.steps }
+        let refused = commands.iter().filter_map(|command| match command {
+            Command::RejectUpdate(reject) => Some(reject.request.id.clone()),
+            _ => None,
+        });
+        let refused = refused.collect();
+        Asked { commands, said, cancels, detached, refused, steps: asking.steps }
     }
 
     /// Updates that nobody can answer any more are answered, in an order that does not depend on

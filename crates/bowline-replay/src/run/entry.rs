@@ -6,10 +6,10 @@
 use std::task::{Poll, Waker};
 
 use bowline_core::{
-    Cause, Code, EventId, ExternalRefusal, Name, Outcome, Payload, Ranges, Rung, ScopeId,
+    Cause, Code, EventId, ExternalRefusal, Name, Outcome, Payload, Ranges, Rung, ScopeId, Timeout,
 };
 
-use super::Run;
+use super::{ROOT, Run};
 use crate::{
     Ended,
     run::asking::Dropped,
@@ -54,6 +54,8 @@ pub(crate) struct Entry {
     waker: Option<Waker>,
     /// The scope whose deadline it is.
     alarm_of: Option<ScopeId>,
+    /// The scope whose deadline is its time limit.
+    limited_by: Option<ScopeId>,
 }
 
 impl Entry {
@@ -71,6 +73,7 @@ impl Entry {
             end: None,
             waker: None,
             alarm_of: None,
+            limited_by: None,
         }
     }
 
@@ -104,6 +107,13 @@ impl Run {
         self.entries.insert(number, entry);
     }
 
+    /// The time limit of an activity is the deadline of a scope.
+    pub(crate) fn limit(&mut self, number: EventId, scope: ScopeId) {
+        if let Some(entry) = self.entries.get_mut(&number) {
+            entry.limited_by = Some(scope);
+        }
+    }
+
     /// The cancel of a child was asked for; whether it arrived is of no interest.
     pub(crate) fn enlist_answer(&mut self, number: EventId) {
         self.entries.insert(number, Entry::new(What::External, Name::default(), self.current));
@@ -130,7 +140,25 @@ impl Run {
 
     /// History says how a thing that it [knows](Self::knows) ended.
     pub(crate) fn end(&mut self, number: EventId, end: End) {
+        let limit = self.entries.get(&number).and_then(|entry| entry.limited_by);
+        let timed_out = Outcome::TimedOut(Timeout::ScheduleToClose);
+        match (limit, &end) {
+            // The activity noticed the deadline before the timer rang: that is the deadline.
+            (Some(scope), End::Activity(outcome)) if *outcome == timed_out => {
+                let cause = self.passed(scope);
+                let cancelled = Outcome::Cancelled(cause.clone(), Rung::Signal, None);
+                self.end_as_told(number, End::Activity(cancelled));
+                if scope != ROOT {
+                    self.leave(scope, Leaving::passing_on(cause).into());
+                }
+            }
+            _ => self.end_as_told(number, end),
+        }
+    }
+
+    fn end_as_told(&mut self, number: EventId, end: End) {
         self.asking.dropped.remove(&number);
+        self.asking.detached.remove(&number);
         let Some(entry) = self.entries.get_mut(&number) else { return };
         entry.over = true;
         if let Some(scope) = entry.alarm_of {
@@ -266,12 +294,18 @@ impl Run {
 
     /// The deadline timer of a scope rang, or was unset by an operator.
     fn alarm(&mut self, scope: ScopeId, rang: bool) {
-        let Some(record) = self.scopes.get_mut(&scope) else { return };
-        record.alarm = None;
+        if let Some(record) = self.scopes.get_mut(&scope) {
+            record.alarm = None;
+        }
         if rang {
-            let cause = Cause::new(Code::Deadline).detail(record.name.clone());
+            let cause = self.passed(scope);
             self.leave(scope, Leaving::passing_on(cause).into());
         }
+    }
+
+    /// The deadline of a scope has passed.
+    fn passed(&self, scope: ScopeId) -> Cause {
+        Cause::new(Code::Deadline).detail(self.scope_name(scope))
     }
 }
 

@@ -166,6 +166,20 @@ fn a_detached_call_is_let_go_of_and_never_cancelled() {
     world.check_prefixes();
 }
 
+/// It is let go of, and over in the very same turn: then there is nothing to let go of.
+#[test]
+fn what_ends_in_the_turn_that_lets_go_of_it_is_not_detached() {
+    let (mut world, _) = World::start(async |ctx| {
+        let mail = ctx.activity(activity("mail")).start();
+        ctx.signals("go").recv().await;
+        mail.detach();
+        ctx.signals("end").recv().await;
+        Ok(None)
+    });
+    assert_eq!(world.send_all([signals("go", ""), completes(5, "sent")]), "");
+    world.check_prefixes();
+}
+
 #[test]
 fn an_operator_cancels_one_activity_that_runs() {
     let (mut world, _) = World::start(async |ctx| {

@@ -1,6 +1,6 @@
 //! Deadlines: absolute, durable, and passed on as remaining time.
 
-use bowline_core::{Span, Time, WorkflowStarted};
+use bowline_core::{Outcome, Span, Time, Timeout, WorkflowStarted};
 use expect_test::expect;
 
 use crate::support::*;
@@ -167,5 +167,47 @@ fn an_operator_may_unset_a_deadline() {
         16: complete took its time
     "#]]
     .assert_eq(&world.send(completes(6, "took its time")));
+    world.check_prefixes();
+}
+
+/// The activity's time limit is what is left of the deadline, so it may notice before the timer
+/// rings: to the code that is the deadline, and not a limit that it never set.
+#[test]
+fn an_activity_that_notices_the_deadline_first_is_the_deadline() {
+    let late = |number| ends(number, Outcome::TimedOut(Timeout::ScheduleToClose));
+    let (mut world, _) = World::start(async |ctx| {
+        let scope = ctx.scope(async {
+            let _beside = ctx.activity(activity("beside")).start();
+            ok(ctx.activity(activity("slow")).await)
+        });
+        let stopped = scope.name("part").deadline(seconds(60)).await.unwrap_err();
+        Ok(json(stopped.why.to_string()))
+    });
+    expect![[r#"
+        drop Timers 5 in 1: deadline (part)
+        drop Activities 6 in 1: deadline (part)
+    "#]]
+    .assert_eq(&world.send(late(7)));
+    expect![[r#"
+        left 1: deadline (part)
+        19: complete cancelled: deadline (part)
+    "#]]
+    .assert_eq(&world.send(late(6)));
+    world.check_prefixes();
+
+    // A limit of its own is its own, even inside a deadline.
+    let (mut world, _) = World::start(async |ctx| {
+        let mut spec = activity("slow");
+        spec.timeouts.schedule_to_close = Some(Span(seconds(3)));
+        let scope = ctx.scope(async { ok(ctx.activity(spec).await) });
+        let stopped = scope.deadline(seconds(60)).await.unwrap_err();
+        Ok(json(stopped.why.to_string()))
+    });
+    expect![[r#"
+        left 1: scope_exit (timed out: all attempts together took too long)
+        drop Timers 5 in 1: scope_exit (timed out: all attempts together took too long)
+        13: complete timed out: all attempts together took too long
+    "#]]
+    .assert_eq(&world.send(late(6)));
     world.check_prefixes();
 }

@@ -218,12 +218,11 @@ fn r76_extra_and_missing_cancels_are_mismatches() {
 #[test]
 fn r77_a_turn_that_was_not_committed_is_free() {
     let (mut world, _) = World::start(two_steps);
-    let replay = world.replay_with(async |ctx| {
+    world.deploy(async |ctx| {
         ctx.activity(activity("first")).await;
         ctx.activity(activity("something else")).await;
         Ok(None)
     });
-    world.replay = replay.unwrap();
     expect![[r#"
         11: activity something else
     "#]]
@@ -273,6 +272,24 @@ fn work_that_is_let_go_of_is_compared() {
     assert_eq!(holds.difference, Difference::Detached);
     expect!["lets go of 5 / lets go of nothing"]
         .assert_eq(&format!("{} / {}", holds.recorded, holds.asked));
+}
+
+#[test]
+fn refused_updates_are_compared() {
+    async fn strict(ctx: Context) -> Body {
+        drop(ctx.updates("raise").offered().await);
+        ctx.signals("end").recv().await;
+        Ok(None)
+    }
+    let (mut world, _) = World::start(strict);
+    world.send(updates("raise", "u1", ""));
+    let deaf = drift(&world, async |ctx| {
+        ctx.signals("end").recv().await;
+        Ok(None)
+    });
+    assert_eq!(deaf.difference, Difference::Refused);
+    expect![[r#"refuses updates ["u1"] / refuses updates []"#]]
+        .assert_eq(&format!("{} / {}", deaf.recorded, deaf.asked));
 }
 
 #[test]

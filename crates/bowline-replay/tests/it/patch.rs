@@ -39,16 +39,12 @@ fn a_live_run_is_patched_and_remembers_it_once() {
 /// when new code carries it on live.
 #[test]
 fn a_run_from_before_the_change_stays_on_the_old_side() {
-    let (world, _) = World::start(old);
-    world.replay_with(new).unwrap();
-    let mut carried = World::start(new).0;
-    carried.history = world.history.clone();
-    carried.state = world.state.clone();
-    carried.evict();
+    let (mut world, _) = World::start(old);
+    world.deploy(new);
     expect![[r#"
         11: activity end
     "#]]
-    .assert_eq(&carried.send(completes(5, "")));
+    .assert_eq(&world.send(completes(5, "")));
 }
 
 /// A change behind the point that the run has reached is taken live.
@@ -60,18 +56,14 @@ fn a_run_takes_a_change_that_lies_ahead() {
         ctx.activity(activity(end)).await;
         Ok(None)
     }
-    let (world, _) = World::start(old);
-    let mut carried = World::start(ahead).0;
-    carried.history = world.history.clone();
-    carried.state = world.state.clone();
-    carried.turns = world.turns.clone();
-    carried.evict();
+    let (mut world, _) = World::start(old);
+    world.deploy(ahead);
     expect![[r#"
         11: marker patch {"id": Bytes:b"later"}
         12: activity better end
     "#]]
-    .assert_eq(&carried.send(completes(5, "")));
-    carried.check_prefixes();
+    .assert_eq(&world.send(completes(5, "")));
+    world.check_prefixes();
 }
 
 /// When no run is on the old side any more the call can be removed; runs with the marker replay.

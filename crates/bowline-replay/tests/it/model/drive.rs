@@ -37,7 +37,7 @@ fn step(world: &mut World, choice: usize) {
     let (count, mut rest) = (1 + choice % 3, choice / 3);
     let mut possible = endings(world);
     possible.push(vec![signals("s", "")]);
-    if world.state.cancel.is_none() && choice % 7 == 0 {
+    if world.state.cancel.is_none() && choice.is_multiple_of(7) {
         possible.push(vec![cancels("somebody")]);
     }
     for _ in 0..count.min(possible.len()) {
@@ -63,9 +63,9 @@ fn endings(world: &World) -> Vec<Vec<Message>> {
     let state = &world.state;
     let activities = state.activities.iter().map(|(id, open)| match open.cancel {
         Some(_) => vec![skips(&[id.0]), stops(id.0), completes(id.0, "late")],
-        None => vec![completes(id.0, "1"), fails(id.0, "no")],
+        None => vec![completes(id.0, "1"), fails(id.0, "no"), cancels_one(id.0, "olga")],
     });
-    let timers = state.timers.keys().map(|id| vec![rings(id.0)]);
+    let timers = state.timers.keys().map(|id| vec![rings(id.0), cancels_one(id.0, "olga")]);
     let children = state.children.iter().map(|(id, open)| match open.cancel {
         Some(_) => {
             let cancelled = RunEnding::Cancelled(None, None);
@@ -74,7 +74,9 @@ fn endings(world: &World) -> Vec<Vec<Message>> {
         }
         None => {
             let failed = RunEnding::Failed(Failure::new("no"), RetryState::NoPolicy);
-            vec![child_ends(id.0, RunEnding::Completed(None)), child_ends(id.0, failed)]
+            let completed = RunEnding::Completed(None);
+            let one = cancels_one(id.0, "olga");
+            vec![child_ends(id.0, completed), child_ends(id.0, failed), one]
         }
     });
     let externals = state.externals.keys().map(|id| vec![Message::ExternalDone(*id)]);

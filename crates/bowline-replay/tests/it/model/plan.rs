@@ -25,16 +25,16 @@ pub(crate) enum Plan {
     Signal,
     /// Fails.
     Fail,
-    Sequence(Vec<Plan>),
-    Join(Vec<Plan>),
-    TryJoin(Vec<Plan>),
-    Race(Vec<Plan>),
+    Sequence(Vec<Self>),
+    Join(Vec<Self>),
+    TryJoin(Vec<Self>),
+    Race(Vec<Self>),
     Scope {
-        body: Box<Plan>,
+        body: Box<Self>,
         deadline: bool,
-        cleanup: Option<Box<Plan>>,
+        cleanup: Option<Box<Self>>,
     },
-    Shield(Box<Plan>),
+    Shield(Box<Self>),
 }
 
 #[derive(Clone, Copy, Debug)]

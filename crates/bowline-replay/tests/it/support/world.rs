@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::{
     Begin, Command, Draft, Event, EventId, EventKind, Link, Message, Number, Received, Reuse,
-    RunId, State, Time, TurnRecord, WorkflowStarted, begin,
+    RunId, State, Time, TurnRecord, WorkflowStarted, begin, lawful::Lawful,
 };
 use bowline_replay::{Context, Fault, Replay, Workflow};
 
@@ -18,6 +18,7 @@ pub(crate) struct World {
     pub(crate) history: Vec<Event>,
     /// What each turn asked for, by its `TurnStarted`.
     pub(crate) turns: Vec<(EventId, Vec<Command>)>,
+    lawful: Lawful,
     inbox: Vec<Received>,
     next_message: u64,
     pub(crate) now: Time,
@@ -61,12 +62,14 @@ impl World {
             state: State::of(RUN, &birth.events),
             history: birth.events.clone(),
             turns: Vec::new(),
+            lawful: Lawful::new(RUN),
             inbox: Vec::new(),
             next_message: 0,
             now,
             evicts: false,
         };
         birth.events.iter().for_each(|event| world.replay.feed(event).unwrap());
+        world.check_law(0);
         if birth.wake {
             world.post(Message::Wake);
         }
@@ -125,7 +128,9 @@ impl World {
         if !draft.wants_turn() {
             let decided = draft.finish();
             decided.events.iter().try_for_each(|event| self.replay.feed(event))?;
+            let before = self.history.len();
             self.history.extend(decided.events);
+            self.check_law(before);
             self.state = decided.state;
             return Ok(None);
         }
@@ -139,9 +144,19 @@ impl World {
         decided.events[before..].iter().try_for_each(|event| self.replay.feed(event))?;
         let shown = show(started.plus(1), &commands);
         self.turns.push((started, commands));
+        let before = self.history.len();
         self.history.extend(decided.events);
+        self.check_law(before);
         self.state = decided.state;
         Ok(Some(shown))
+    }
+
+    /// Every history that replay has a part in is one.
+    fn check_law(&mut self, from: usize) {
+        for event in &self.history[from..] {
+            self.lawful.check(event).unwrap();
+        }
+        self.lawful.check_commit().unwrap();
     }
 
     /// True if the run is closed.
@@ -153,6 +168,16 @@ impl World {
     /// Evicts the run and replays it: what follows goes on from there.
     pub(crate) fn evict(&mut self) {
         self.replay = replayed(&self.workflow, &self.history).unwrap();
+    }
+
+    /// Deploys other code: from now on that carries the run on.
+    pub(crate) fn deploy<F, B>(&mut self, workflow: F)
+    where
+        F: Fn(Context) -> B + Send + Sync + 'static,
+        B: Future<Output = Body> + 'static,
+    {
+        self.workflow = Arc::new(move |ctx: Context, _| workflow(ctx));
+        self.evict();
     }
 
     /// Replays the history with other code.
