@@ -104,22 +104,45 @@ pub fn settle(
     now: Time,
 ) -> Step {
     let Some(start) = live.started().filter(|_| live.attempt == attempt) else {
-        return late(live, ending);
+        return late(live, attempt, ending, now);
     };
+    let (seen, leaked) = (is_seen(start, &ending), ending == Ending::Abandoned);
     live.last_worker = start.worker.clone();
     if let Some(record) = &mut live.cancel {
-        if ending != Ending::Abandoned {
-            record.stopped_at = Some(now);
-        }
-        record.rung = rung.or(record.rung).or(Some(Rung::Signal));
+        record.stopped_at = seen.then_some(now);
+        record.rung = rung.or(record.rung).or(Some(own_rung(&ending)));
     }
     match live.cancel.clone() {
-        Some(record) => settle_cancelled(live, &record, ending, now),
+        Some(record) => settle_cancelled(spec, live, &record, ending, now),
         None => settle_plain(spec, live, ending, now),
     }
-    match &live.place {
+    match &mut live.place {
         Place::Queued { due } => Step::Requeued(*due),
-        _ => Step::Ended,
+        Place::Ended(end) => {
+            (end.leaked, end.lost) = (leaked, !seen && !leaked);
+            Step::Ended
+        }
+        Place::Started(_) => unreachable!("an attempt that is settled is not out any more"),
+    }
+}
+
+/// How far an attempt was pushed that ended so, if nobody says.
+fn own_rung(ending: &Ending) -> Rung {
+    match ending {
+        Ending::Abandoned | Ending::Lost { seen: false } => Rung::Abandon,
+        Ending::Lost { seen: true } => Rung::Kill,
+        _ => Rung::Signal,
+    }
+}
+
+/// Whether the end of the code is certain. A remote worker that passes a limit may run on, and a
+/// lost one too; native code is watched by somebody who ends it first.
+fn is_seen(start: &Start, ending: &Ending) -> bool {
+    match ending {
+        Ending::Abandoned => false,
+        Ending::Lost { seen } => *seen,
+        Ending::TimedOut(_) => matches!(start.holder, Holder::Native(_)),
+        _ => true,
     }
 }
 
@@ -161,15 +184,20 @@ pub fn time_out(spec: &ActivitySpec, live: &mut ActivityLive, now: Time) -> Opti
 /// The holder of the running attempt is gone. `seen` if its code is certainly gone too.
 pub fn lose(spec: &ActivitySpec, live: &mut ActivityLive, seen: bool, now: Time) -> Step {
     let attempt = live.attempt;
-    settle(spec, live, attempt, Ending::Lost { seen }, Some(Rung::Kill), now)
+    settle(spec, live, attempt, Ending::Lost { seen }, None, now)
 }
 
-fn settle_cancelled(live: &mut ActivityLive, record: &CancelRecord, ending: Ending, now: Time) {
+fn settle_cancelled(
+    spec: &ActivitySpec,
+    live: &mut ActivityLive,
+    record: &CancelRecord,
+    ending: Ending,
+    now: Time,
+) {
     let rung = record.rung.unwrap_or(Rung::Signal);
     let cancelled = |details| Outcome::Cancelled(record.cause.clone(), rung, details);
-    let told = record.delivered_at.is_some();
-    let (leaked, lost) =
-        (ending == Ending::Abandoned, matches!(ending, Ending::Lost { seen: false }));
+    // A remote worker says in so many words if its code stopped because it was told to.
+    let told = record.delivered_at.is_some() && !spec.remote;
     let outcome = match ending {
         Ending::Completed(result) => Outcome::Completed(result),
         // Code that failed before it could know of the cancel failed for a reason of its own.
@@ -180,9 +208,6 @@ fn settle_cancelled(live: &mut ActivityLive, record: &CancelRecord, ending: Endi
         Ending::Lost { .. } | Ending::Returned | Ending::Abandoned => cancelled(None),
     };
     end(live, outcome, RetryState::CancelRequested, now);
-    if let Place::Ended(end) = &mut live.place {
-        (end.leaked, end.lost) = (leaked, lost);
-    }
 }
 
 fn settle_plain(spec: &ActivitySpec, live: &mut ActivityLive, ending: Ending, now: Time) {
@@ -245,18 +270,33 @@ fn end(live: &mut ActivityLive, outcome: Outcome, retry: RetryState, now: Time) 
     live.place = Place::Ended(Box::new(end));
 }
 
-fn late(live: &mut ActivityLive, ending: Ending) -> Step {
+/// A report about an attempt that is not out. The outcome stands; what the report adds is that the
+/// code of a lost attempt did end, and what it had to say. The same report twice adds nothing.
+fn late(live: &mut ActivityLive, attempt: u32, ending: Ending, now: Time) -> Step {
     let Place::Ended(end) = &mut live.place else { return Step::Stale };
-    let late = match ending {
-        Ending::Completed(result) => Outcome::Completed(result),
-        Ending::Failed(failure) => Outcome::Failed(failure),
+    let outcome = match ending {
+        Ending::Completed(result) => Some(Outcome::Completed(result)),
+        Ending::Failed(failure) => Some(Outcome::Failed(failure)),
+        Ending::Cancelled(_) => None,
         _ => return Step::Stale,
     };
-    match end.late {
-        Some(_) => Step::Stale,
-        None => {
+    let found = end.lost && attempt == live.attempt;
+    if found {
+        end.lost = false;
+        if let Some(record) = &mut live.cancel {
+            record.stopped_at = Some(now);
+        }
+    }
+    let news = outcome.filter(|late| end.late.is_none() && *late != end.outcome);
+    match (found, news) {
+        (_, Some(late)) => {
             end.late = Some(late);
             Step::Late
         }
+        (true, None) => Step::Late,
+        (false, None) => Step::Stale,
     }
 }
+
+#[cfg(test)]
+mod tests;

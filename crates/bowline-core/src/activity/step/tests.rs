@@ -1,0 +1,316 @@
+//! Every cell of place × ending × cancel × told, and the races between them.
+
+mod clock;
+
+use expect_test::expect;
+
+use super::*;
+use crate::{
+    Blob, Fence, RetryPolicy,
+    testing::{span, text, why},
+};
+
+fn native() -> Holder {
+    Holder::Native(Fence::default())
+}
+
+fn remote() -> Holder {
+    Holder::Remote { token: Blob::default(), control: "c".into() }
+}
+
+fn plain() -> ActivitySpec {
+    ActivitySpec::default()
+}
+
+fn retrying() -> ActivitySpec {
+    ActivitySpec { retry: Some(RetryPolicy::default()), ..plain() }
+}
+
+fn from_afar() -> ActivitySpec {
+    ActivitySpec { remote: true, ..retrying() }
+}
+
+fn queued() -> ActivityLive {
+    ActivityLive::queued(Time(0), Time(0))
+}
+
+fn started(holder: Holder) -> ActivityLive {
+    let mut live = queued();
+    start(&mut live, holder, "worker".into(), Time(1));
+    live
+}
+
+fn cancelled(holder: Holder, told: bool) -> ActivityLive {
+    let mut live = started(holder);
+    assert_eq!(cancel(&mut live, &why("stop"), Time(2)), Hit::Started);
+    if let Some(record) = &mut live.cancel {
+        record.delivered_at = told.then_some(Time(3));
+    }
+    live
+}
+
+fn endings() -> [Ending; 8] {
+    [
+        Ending::Completed(None),
+        Ending::Failed(Failure::new("no")),
+        Ending::Cancelled(None),
+        Ending::TimedOut(Timeout::StartToClose),
+        Ending::Lost { seen: true },
+        Ending::Lost { seen: false },
+        Ending::Returned,
+        Ending::Abandoned,
+    ]
+}
+
+fn line(live: &ActivityLive) -> String {
+    let mut line = match &live.place {
+        Place::Queued { due } => format!("queued from {}s", due.0 as f64 / 1e6),
+        Place::Started(_) => "started".to_owned(),
+        Place::Ended(end) => {
+            let outcome = match &end.outcome {
+                Outcome::Completed(_) => "Completed".to_owned(),
+                Outcome::Failed(failure) => failure.to_string(),
+                Outcome::TimedOut(timeout) => format!("{timeout:?}"),
+                Outcome::Cancelled(_, rung, _) => format!("Cancelled {rung:?}"),
+            };
+            let leaked = if end.leaked { " leaked" } else { "" };
+            let lost = if end.lost { " lost" } else { "" };
+            format!("{outcome}, {:?}{leaked}{lost}", end.retry)
+        }
+    };
+    if let Some(record) = &live.cancel {
+        let seen = if record.stopped_at.is_some() { "stopped" } else { "not seen to stop" };
+        line = format!("{line}; {seen}");
+    }
+    line
+}
+
+/// What each ending does to a row, one line for each.
+fn table(spec: &ActivitySpec, live: &ActivityLive) -> String {
+    let mut table = String::new();
+    for ending in endings() {
+        let mut live = live.clone();
+        let name = format!("{ending:?}");
+        let step = settle(spec, &mut live, 1, ending, None, Time(10));
+        let ended = live.ended().is_some();
+        assert_eq!(ended, step == Step::Ended, "{name}: {step:?}");
+        table.push_str(&format!("{name} -> {}\n", line(&live)));
+        if ended {
+            one_outcome_only(spec, &live);
+        }
+    }
+    table
+}
+
+/// Whatever is reported after the end, the outcome stands.
+fn one_outcome_only(spec: &ActivitySpec, ended: &ActivityLive) {
+    let outcome = |live: &ActivityLive| live.ended().map(|end| (end.outcome.clone(), end.retry));
+    for ending in endings() {
+        for attempt in [0, 1, 2] {
+            let mut live = ended.clone();
+            let step = settle(spec, &mut live, attempt, ending.clone(), None, Time(20));
+            assert!(matches!(step, Step::Late | Step::Stale), "{ending:?}: {step:?}");
+            assert_eq!(outcome(&live), outcome(ended), "{ending:?}");
+            assert_eq!(step == Step::Stale, live == *ended, "{ending:?} changes what it says");
+        }
+    }
+    let mut live = ended.clone();
+    let hit = cancel(&mut live, &why("again"), Time(20));
+    assert!(matches!(hit, Hit::Ended | Hit::Already));
+    assert_eq!(time_out(spec, &mut live, Time::MAX), None);
+    assert_eq!(live, *ended);
+}
+
+#[test]
+fn without_a_policy_only_a_lost_worker_is_tried_again() {
+    expect![[r#"
+        Completed(None) -> Completed, NonRetryable
+        Failed(Failure[no]) -> no, NoPolicy
+        Cancelled(None) -> Cancelled: stopped by itself, NonRetryable
+        TimedOut(StartToClose) -> StartToClose, NoPolicy
+        Lost { seen: true } -> queued from 0.00001s
+        Lost { seen: false } -> queued from 0.00001s
+        Returned -> queued from 0.00001s
+        Abandoned -> queued from 0.00001s
+    "#]]
+    .assert_eq(&table(&plain(), &started(native())));
+}
+
+#[test]
+fn with_a_policy_failures_and_limits_are_tried_again() {
+    expect![[r#"
+        Completed(None) -> Completed, NonRetryable
+        Failed(Failure[no]) -> queued from 1.00001s
+        Cancelled(None) -> Cancelled: stopped by itself, NonRetryable
+        TimedOut(StartToClose) -> queued from 1.00001s
+        Lost { seen: true } -> queued from 1.00001s
+        Lost { seen: false } -> queued from 1.00001s
+        Returned -> queued from 0.00001s
+        Abandoned -> queued from 1.00001s
+    "#]]
+    .assert_eq(&table(&retrying(), &started(native())));
+    let last = ActivitySpec {
+        retry: Some(RetryPolicy { attempts_max: 1, ..RetryPolicy::default() }),
+        ..plain()
+    };
+    expect![[r#"
+        Completed(None) -> Completed, NonRetryable
+        Failed(Failure[no]) -> no, AttemptsUsed
+        Cancelled(None) -> Cancelled: stopped by itself, NonRetryable
+        TimedOut(StartToClose) -> StartToClose, AttemptsUsed lost
+        Lost { seen: true } -> worker_lost: its worker was lost, AttemptsUsed
+        Lost { seen: false } -> worker_lost: its worker was lost, AttemptsUsed lost
+        Returned -> queued from 0.00001s
+        Abandoned -> worker_lost: its worker was lost, AttemptsUsed leaked
+    "#]]
+    .assert_eq(&table(&last, &started(remote())));
+}
+
+/// A cancel is final for all attempts: nothing is tried again, whatever the policy says.
+#[test]
+fn a_cancelled_one_that_was_not_told_ends_as_it_ends() {
+    expect![[r#"
+        Completed(None) -> Completed, CancelRequested; stopped
+        Failed(Failure[no]) -> no, CancelRequested; stopped
+        Cancelled(None) -> Cancelled Signal, CancelRequested; stopped
+        TimedOut(StartToClose) -> StartToClose, CancelRequested; stopped
+        Lost { seen: true } -> Cancelled Kill, CancelRequested; stopped
+        Lost { seen: false } -> Cancelled Abandon, CancelRequested lost; not seen to stop
+        Returned -> Cancelled Signal, CancelRequested; stopped
+        Abandoned -> Cancelled Abandon, CancelRequested leaked; not seen to stop
+    "#]]
+    .assert_eq(&table(&retrying(), &cancelled(native(), false)));
+}
+
+#[test]
+fn a_cancelled_one_that_was_told_ends_cancelled() {
+    expect![[r#"
+        Completed(None) -> Completed, CancelRequested; stopped
+        Failed(Failure[no]) -> Cancelled Signal, CancelRequested; stopped
+        Cancelled(None) -> Cancelled Signal, CancelRequested; stopped
+        TimedOut(StartToClose) -> StartToClose, CancelRequested; stopped
+        Lost { seen: true } -> Cancelled Kill, CancelRequested; stopped
+        Lost { seen: false } -> Cancelled Abandon, CancelRequested lost; not seen to stop
+        Returned -> Cancelled Signal, CancelRequested; stopped
+        Abandoned -> Cancelled Abandon, CancelRequested leaked; not seen to stop
+    "#]]
+    .assert_eq(&table(&retrying(), &cancelled(native(), true)));
+}
+
+/// A remote worker may fail after it was told, and its run must hear just that.
+#[test]
+fn a_remote_one_says_itself_whether_it_stopped() {
+    expect![[r#"
+        Completed(None) -> Completed, CancelRequested; stopped
+        Failed(Failure[no]) -> no, CancelRequested; stopped
+        Cancelled(None) -> Cancelled Signal, CancelRequested; stopped
+        TimedOut(StartToClose) -> StartToClose, CancelRequested lost; not seen to stop
+        Lost { seen: true } -> Cancelled Kill, CancelRequested; stopped
+        Lost { seen: false } -> Cancelled Abandon, CancelRequested lost; not seen to stop
+        Returned -> Cancelled Signal, CancelRequested; stopped
+        Abandoned -> Cancelled Abandon, CancelRequested leaked; not seen to stop
+    "#]]
+    .assert_eq(&table(&from_afar(), &cancelled(remote(), true)));
+}
+
+#[test]
+fn a_cancel_meets_each_place() {
+    let mut live = queued();
+    assert_eq!(cancel(&mut live, &why("stop"), Time(5)), Hit::NeverStarted);
+    assert_eq!(line(&live), "Cancelled NeverStarted, CancelRequested; stopped");
+    assert_eq!(cancel(&mut live, &why("again"), Time(6)), Hit::Already);
+    let mut live = started(native());
+    assert_eq!(cancel(&mut live, &why("stop"), Time(5)), Hit::Started);
+    assert_eq!(cancel(&mut live, &why("again"), Time(6)), Hit::Already);
+    assert_eq!(live.cancel.clone().unwrap().cause, why("stop"), "the first cause wins");
+    settle(&plain(), &mut live, 1, Ending::Completed(None), None, Time(7));
+    assert_eq!(cancel(&mut live, &why("again"), Time(8)), Hit::Already);
+    let mut live = started(native());
+    settle(&plain(), &mut live, 1, Ending::Completed(None), None, Time(7));
+    assert_eq!(cancel(&mut live, &why("late"), Time(8)), Hit::Ended);
+    assert_eq!(live.cancel, None);
+}
+
+/// Between two attempts nothing runs: it is over at once.
+#[test]
+fn a_cancel_between_two_attempts_ends_it() {
+    let mut live = started(native());
+    settle(&retrying(), &mut live, 1, Ending::Failed(Failure::new("no")), None, Time(5));
+    assert_eq!(cancel(&mut live, &why("stop"), Time(6)), Hit::NeverStarted);
+    assert_eq!(line(&live), "Cancelled NeverStarted, CancelRequested; stopped");
+}
+
+/// A mark is folded into the row before anything else is done to it, so a failed attempt that was
+/// marked is not tried again.
+#[test]
+fn a_mark_comes_before_the_retry() {
+    let mut live = started(native());
+    assert_eq!(cancel(&mut live, &why("mark"), Time(4)), Hit::Started);
+    let failed = Ending::Failed(Failure::new("no"));
+    assert_eq!(settle(&retrying(), &mut live, 1, failed, None, Time(5)), Step::Ended);
+    assert_eq!(line(&live), "no, CancelRequested; stopped");
+}
+
+#[test]
+fn the_rung_that_it_took_is_kept() {
+    let mut live = cancelled(native(), true);
+    settle(&plain(), &mut live, 1, Ending::Cancelled(None), Some(Rung::Kill), Time(9));
+    assert_eq!(line(&live), "Cancelled Kill, CancelRequested; stopped");
+    let mut live = cancelled(native(), true);
+    assert_eq!(lose(&plain(), &mut live, true, Time(9)), Step::Ended);
+    assert_eq!(line(&live), "Cancelled Kill, CancelRequested; stopped");
+    let mut live = cancelled(native(), true);
+    assert_eq!(lose(&plain(), &mut live, false, Time(9)), Step::Ended);
+    let told = "Cancelled Abandon, CancelRequested lost; not seen to stop";
+    assert_eq!(line(&live), told, "nobody knows that anything was killed");
+}
+
+/// An attempt that is not the newest changes nothing while another one waits or runs.
+#[test]
+fn a_stale_attempt_changes_nothing() {
+    let mut live = started(native());
+    settle(&retrying(), &mut live, 1, Ending::Failed(Failure::new("no")), None, Time(5));
+    for place in 0..2 {
+        for ending in endings() {
+            let before = live.clone();
+            let step = settle(&retrying(), &mut live, 1, ending.clone(), None, Time(9));
+            assert_eq!((step, &live), (Step::Stale, &before), "{place} {ending:?}");
+        }
+        if place == 0 {
+            start(&mut live, native(), "other".into(), Time(8));
+        }
+    }
+    assert_eq!(lose(&retrying(), &mut queued(), true, Time(9)), Step::Stale);
+}
+
+/// The report of the outcome itself, sent twice, is no late result.
+#[test]
+fn a_late_result_is_kept_once() {
+    let mut live = cancelled(native(), true);
+    settle(&plain(), &mut live, 1, Ending::Abandoned, None, Time(9));
+    let result = |n: &str| Ending::Completed(text(n));
+    assert_eq!(settle(&plain(), &mut live, 1, result("1"), None, Time(10)), Step::Late);
+    assert_eq!(settle(&plain(), &mut live, 1, result("2"), None, Time(11)), Step::Stale);
+    let end = live.ended().unwrap();
+    assert_eq!((&end.late, end.leaked), (&Some(Outcome::Completed(text("1"))), true));
+    let mut live = started(native());
+    settle(&plain(), &mut live, 1, result("1"), None, Time(9));
+    assert_eq!(settle(&plain(), &mut live, 1, result("1"), None, Time(10)), Step::Stale);
+    assert_eq!(live.ended().unwrap().late, None);
+}
+
+/// Its worker was silent, and comes back after all: then its code is known to have ended.
+#[test]
+fn a_lost_one_that_reports_is_found() {
+    for ending in
+        [Ending::Completed(None), Ending::Failed(Failure::new("no")), Ending::Cancelled(None)]
+    {
+        let mut live = cancelled(remote(), true);
+        let limit = Ending::TimedOut(Timeout::Heartbeat);
+        settle(&from_afar(), &mut live, 1, limit, None, Time(9));
+        assert_eq!(line(&live), "Heartbeat, CancelRequested lost; not seen to stop");
+        let step = settle(&from_afar(), &mut live, 1, ending.clone(), None, Time(10));
+        assert_eq!(step, Step::Late, "{ending:?}");
+        assert_eq!(line(&live), "Heartbeat, CancelRequested; stopped");
+    }
+}
