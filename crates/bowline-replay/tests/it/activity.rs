@@ -107,7 +107,7 @@ fn r93_a_handle_is_cancelled_and_tells_the_outcome() {
 
 /// R65, R75: the cancel lost the race, and the one who waits does get the late success.
 #[test]
-fn r65_a_completion_after_the_cancel_is_told_to_whoever_waits() {
+fn r65_r75_a_completion_after_the_cancel_is_told_to_whoever_waits() {
     let (mut world, _) = World::start(async |ctx| {
         let handle = ctx.activity(activity("slow")).start();
         ctx.signals("stop").recv().await;

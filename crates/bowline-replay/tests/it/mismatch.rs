@@ -175,7 +175,7 @@ fn r76_r105_a_changed_winner_is_a_mismatch() {
     .assert_eq(&mismatch.to_string());
 }
 
-/// R76: code that cancels what history did not, and the other way round, at the first time too.
+/// R76, H8: code that cancels what history did not, and the other way round, at the first time too.
 #[test]
 fn r76_extra_and_missing_cancels_are_mismatches() {
     async fn keeps(ctx: Context) -> Body {
