@@ -21,6 +21,15 @@ pub(crate) struct Weight {
     pub(crate) bytes: usize,
 }
 
+impl Weight {
+    pub(crate) fn plus(self, more: Self) -> Self {
+        Self {
+            rows: self.rows.saturating_add(more.rows),
+            bytes: self.bytes.saturating_add(more.bytes),
+        }
+    }
+}
+
 /// A call, whatever it asks for.
 pub(crate) trait Call: Send {
     fn weight(&self) -> Weight;
@@ -90,10 +99,7 @@ impl<I: Send, O: Send> Many<I, O> {
 
 impl<I: Send, O: Send> Call for Many<I, O> {
     fn weight(&self) -> Weight {
-        self.items.iter().map(self.weigh).fold(Weight::default(), |sum, one| Weight {
-            rows: sum.rows + one.rows,
-            bytes: sum.bytes + one.bytes,
-        })
+        self.items.iter().map(self.weigh).fold(Weight::default(), Weight::plus)
     }
 
     fn items(&self) -> usize {

@@ -60,7 +60,17 @@ fn head(db: Db<'_>, key: i64) -> Outcome<Option<Head>> {
 }
 
 fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String, Vec<Value>) {
-    let mut sql = String::from("SELECT key, started_at, uuid FROM labels WHERE namespace = ?");
+    let open = !filter.statuses.is_empty() && filter.statuses.iter().all(|status| status.is_open());
+    let prefix = filter.workflow_id_prefix.as_ref().filter(|prefix| !prefix.is_empty());
+    // Without statistics SQLite would rather not sort than look at few runs; so it is told.
+    let index = match () {
+        () if filter.workflow_id.is_some() || prefix.is_some() => "labels_workflow",
+        () if filter.parent.is_some() => "labels_parent",
+        () if open => "labels_open",
+        () => "labels_started",
+    };
+    let mut sql =
+        format!("SELECT key, started_at, uuid FROM labels INDEXED BY {index} WHERE namespace = ?");
     let mut values = vec![Value::from(i64::from(filter.namespace.0))];
     let mut and = |condition: &str, more: Vec<Value>| {
         sql.push_str(" AND ");
@@ -68,7 +78,7 @@ fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String,
         values.extend(more);
     };
     let uuid = |run: RunId| Value::from(run.uuid.to_be_bytes().to_vec());
-    if !filter.statuses.is_empty() && filter.statuses.iter().all(|status| status.is_open()) {
+    if open {
         and("closed_at IS NULL", Vec::new());
     }
     if let Some(parent) = filter.parent {
@@ -77,7 +87,7 @@ fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String,
     if let Some(id) = &filter.workflow_id {
         and("workflow_id = ?", vec![Value::from(id.as_str().to_owned())]);
     }
-    if let Some(prefix) = filter.workflow_id_prefix.as_ref().filter(|prefix| !prefix.is_empty()) {
+    if let Some(prefix) = prefix {
         // Text is compared by its bytes: nothing that begins so is beyond the prefix and 0xFF.
         let mut beyond = prefix.clone().into_bytes();
         beyond.push(0xFF);
@@ -100,4 +110,46 @@ fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String,
     sql.push_str(&format!(" ORDER BY started_at {direction}, uuid {direction} LIMIT ?"));
     values.push(Value::from(i64::try_from(most).unwrap_or(i64::MAX)));
     (sql, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_core::{Namespace, Status};
+    use rusqlite::Connection;
+
+    use super::*;
+
+    fn plan(filter: &Filter, after: bool) -> String {
+        let db = Connection::open_in_memory().expect("memory");
+        db.execute_batch(include_str!("../migrations/0001_tables.sql")).expect("the schema");
+        let after = after.then(|| (Time(5), RunId::default()));
+        let (sql, values) = query(filter, after, 100);
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("it is SQL");
+        let values = rusqlite::params_from_iter(values);
+        let lines = plan.query_map(values, |row| row.get(3)).expect("it is explained");
+        lines.map(|line: rusqlite::Result<String>| line.expect("a line")).collect()
+    }
+
+    /// Nobody walks through all runs to find a few, and nobody sorts them to find the first.
+    #[test]
+    fn every_list_has_its_index() {
+        let all = Filter { namespace: Namespace(1), ..Filter::default() };
+        let open = vec![Status::Running, Status::Cancelling];
+        let (id, prefix) = (Some("order-7".into()), Some("order".into()));
+        for (filter, index, sorted) in [
+            (all.clone(), "labels_started", true),
+            (Filter { order: Order::Oldest, ..all.clone() }, "labels_started", true),
+            (Filter { started_from: Some(Time(3)), ..all.clone() }, "labels_started", true),
+            (Filter { statuses: open, ..all.clone() }, "labels_open", true),
+            (Filter { workflow_id: id, ..all.clone() }, "labels_workflow", false),
+            (Filter { workflow_id_prefix: prefix, ..all.clone() }, "labels_workflow", false),
+            (Filter { parent: Some(RunId::default()), ..all }, "labels_parent", false),
+        ] {
+            for after in [false, true] {
+                let plan = plan(&filter, after);
+                assert!(plan.contains(index) && !plan.contains("SCAN"), "{filter:?}: {plan}");
+                assert!(!sorted || !plan.contains("TEMP B-TREE"), "{filter:?}: {plan}");
+            }
+        }
+    }
 }

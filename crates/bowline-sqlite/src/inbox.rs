@@ -19,6 +19,6 @@ pub(crate) fn unread(db: Db<'_>, run: RunId, key: i64, limit: usize) -> Outcome<
 
 /// Whether a message of this request waits already.
 pub(crate) fn waits(db: Db<'_>, key: i64, request: &RequestId) -> Outcome<bool> {
-    let sql = "SELECT 1 FROM inbox WHERE run = ? AND request = ?";
+    let sql = "SELECT 1 FROM inbox INDEXED BY inbox_request WHERE run = ? AND request = ?";
     Ok(db.first(sql, params![key, request.as_str()], |_| Ok(()))?.is_some())
 }

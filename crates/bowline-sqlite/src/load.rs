@@ -42,7 +42,8 @@ struct Loading {
 
 impl Loading {
     fn runs(&mut self, db: Db<'_>) -> Outcome<()> {
-        let sql = "SELECT key FROM labels WHERE closed_at IS NULL ORDER BY key";
+        let sql =
+            "SELECT key FROM labels INDEXED BY labels_open WHERE closed_at IS NULL ORDER BY key";
         let keys: Vec<i64> = db.all(sql, [], |row| Ok(row.get(0)?))?;
         for key in keys {
             let standing = readable(standing(db, key))?.flatten();

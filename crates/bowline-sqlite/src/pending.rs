@@ -1,4 +1,5 @@
-//! What the calls of a group have changed, before the index knows: it learns only what is committed.
+//! What the calls of a group have changed, before the index knows: that learns only what is
+//! committed.
 //!
 //! In:    changes, in the order of their making.
 //! Out:   the index as it will be, as far as the later calls of the group must see it.

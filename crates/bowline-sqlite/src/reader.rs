@@ -26,13 +26,10 @@ pub(crate) fn work(
     while let Some(question) = next(questions, shared) {
         let db = Db::new(connection, &shared.counters);
         // All statements of one question see the same moment.
-        let begun = connection.execute_batch("BEGIN");
-        let read = AssertUnwindSafe(|| match begun {
+        match connection.execute_batch("BEGIN") {
             Ok(()) => question(Ok(db)),
             Err(error) => question(Err(Fault::from(error).into())),
-        });
-        // A bug in one read is one answer that does not come.
-        let _ = catch_unwind(read);
+        }
         if !connection.is_autocommit() {
             let _ = connection.execute_batch("COMMIT");
         }
@@ -57,7 +54,11 @@ pub(crate) fn question<T: Send + 'static>(
     reply: tokio::sync::oneshot::Sender<Result<T, Error>>,
 ) -> Question {
     Box::new(move |db| {
-        let answer = db.and_then(|db| read(db).map_err(Error::from));
+        let answer = db.and_then(|db| {
+            let read = catch_unwind(AssertUnwindSafe(|| read(db)));
+            let bug = |_| Err(Error::Backend("a bug in the store: it panicked, see above".into()));
+            read.map_or_else(bug, |read| read.map_err(Error::from))
+        });
         let _ = reply.send(answer);
     })
 }

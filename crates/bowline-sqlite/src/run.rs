@@ -68,7 +68,9 @@ const LABEL: &str = "key, namespace, uuid, workflow_id, name, queue, started_at,
 pub(crate) fn label(db: Db<'_>, run: RunId) -> Outcome<Option<Label>> {
     let uuid = run.uuid.to_be_bytes();
     let keys = keys(run.namespace);
-    let sql = format!("SELECT {LABEL} FROM labels WHERE uuid = ? AND key BETWEEN ? AND ?");
+    let sql = format!(
+        "SELECT {LABEL} FROM labels INDEXED BY labels_uuid WHERE uuid = ? AND key BETWEEN ? AND ?"
+    );
     db.first(&sql, params![uuid, keys.start(), keys.end()], |row| Ok(read_label(row)))?.transpose()
 }
 
@@ -80,7 +82,8 @@ pub(crate) fn label_at(db: Db<'_>, key: i64) -> Outcome<Option<Label>> {
 
 /// The key of the newest run of a workflow id.
 pub(crate) fn current(db: Db<'_>, namespace: Namespace, id: &str) -> Outcome<Option<i64>> {
-    let sql = "SELECT max(key) FROM labels WHERE namespace = ? AND workflow_id = ?";
+    let sql = "SELECT max(key) FROM labels INDEXED BY labels_workflow \
+               WHERE namespace = ? AND workflow_id = ?";
     Ok(db.first(sql, params![namespace.0, id], |row| row.get(0))?.flatten())
 }
 

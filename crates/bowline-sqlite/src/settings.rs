@@ -34,9 +34,11 @@ impl Default for Settings {
 /// "BWLN", in the header of every file that is ours.
 pub(crate) const APPLICATION: i32 = 0x4257_4C4E;
 
-/// Pages of the log after which the writer copies them into the file. The log is used again from
-/// its beginning then, and never cut: appending to a growing file costs more than overwriting.
-const CHECKPOINT_PAGES: i64 = 4_000;
+/// Pages of the log after which the writer copies them into the file: 32 MiB. The log is used
+/// again from its beginning then, and never cut: appending to a growing file costs more than
+/// overwriting. Processor time of a turn, 64 turns per commit, at 1,000, 4,000 and 16,000 pages:
+/// 78, 69 and 55 µs; but the longer the log, the longer somebody waits for its copying.
+const CHECKPOINT_PAGES: i64 = 8_000;
 
 /// The size of a page, in bytes.
 const PAGE: u64 = 4_096;

@@ -116,12 +116,12 @@ impl Store for SqliteStore {
 
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.shared.clock(claim.now);
-        self.one(claim, claim::claim_runs, |claim| weight::rows(claim.count))
+        self.one(claim, claim::claim_runs, |claim| weight::at_most(claim.count))
     }
 
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {
         self.shared.clock(claim.now);
-        self.one(claim, claim::claim_activities, |claim| weight::rows(claim.count))
+        self.one(claim, claim::claim_activities, |claim| weight::at_most(claim.count))
     }
 
     fn commit(&self, commits: Vec<Commit>) -> Answer<Vec<Result<Committed>>> {
@@ -137,7 +137,7 @@ impl Store for SqliteStore {
     fn fire(&self, now: Time, limit: usize) -> Answer<Result<Fired>> {
         self.shared.clock(now);
         let (reply, answer) = oneshot::channel();
-        let call = Many::one(Fire { now, limit }, fire, |fire| weight::rows(fire.limit), reply);
+        let call = Many::one(Fire { now, limit }, fire, |fire| weight::at_most(fire.limit), reply);
         // When the next alarm rings is known once the index has heard of these.
         let call = call.and_after(|mind, fired| fired.next = mind.index.next_due());
         self.submit(Order::Call(Box::new(call)), answer, || Err(Error::Shut))
@@ -145,7 +145,7 @@ impl Store for SqliteStore {
 
     fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {
         self.shared.clock(sweep.now);
-        self.one(sweep, sweep::sweep, |sweep| weight::rows(sweep.limit))
+        self.one(sweep, sweep::sweep, |sweep| weight::at_most(sweep.limit))
     }
 
     fn ask(&self, ask: Ask) -> Answer<Result<Reply>> {

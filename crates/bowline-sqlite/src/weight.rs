@@ -12,6 +12,11 @@ pub(crate) fn rows(count: usize) -> Weight {
     Weight { rows: count, bytes: count.saturating_mul(ROW.bytes) }
 }
 
+/// Of what may be taken, rung or swept there is mostly little.
+pub(crate) fn at_most(count: usize) -> Weight {
+    rows(count.min(200))
+}
+
 pub(crate) fn commit(commit: &Commit) -> Weight {
     let (posts, births) = (commit.posts.len(), commit.births.len());
     let alarms = commit.arm.len() + commit.disarm.len();

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use crate::{
-    call::{Call, Weight},
+    call::Call,
     db::{Db, Outcome},
     fault::Fault,
     limits, settings,
@@ -53,6 +53,9 @@ impl Writer {
             }
         }
         self.shared.asks.shut();
+        // Whoever copies a closed file need not know that it has a log. Where somebody still reads
+        // it, the log stays, and is used when the file opens again.
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
 
     /// A closing store takes what is there, and waits for nobody: a caller who was let in but is
@@ -79,7 +82,7 @@ impl Writer {
                 break;
             };
             let more = call.weight();
-            weight = Weight { rows: weight.rows + more.rows, bytes: weight.bytes + more.bytes };
+            weight = weight.plus(more);
             if weight.rows > limits::GROUP_ROWS || weight.bytes > limits::GROUP_BYTES {
                 left = Some(Order::Call(call));
                 break;
@@ -138,7 +141,8 @@ impl Writer {
             Err(Fault::Said(Error::Backend("a bug in the store: it panicked, see above".into())))
         });
         let done = done.and_then(|done| {
-            connection.execute_batch("COMMIT").map_err(Fault::of_commit).map(|()| done)
+            let committed = connection.prepare_cached("COMMIT").and_then(|mut end| end.execute([]));
+            committed.map_err(Fault::of_commit).map(|_| done)
         });
         match done {
             Ok(done) => {
@@ -148,11 +152,11 @@ impl Writer {
             }
             Err(fault) => {
                 count(&shared.counters.rollbacks, 1);
+                mind.roll_back();
                 // After some errors SQLite has rolled back by itself.
                 if !connection.is_autocommit() {
                     connection.execute_batch("ROLLBACK")?;
                 }
-                mind.roll_back();
                 Err(fault)
             }
         }

@@ -62,7 +62,8 @@ impl<'a> Tree<'a> {
     }
 
     fn children(&self, id: RunId) -> Outcome<Vec<RunId>> {
-        let sql = "SELECT uuid FROM labels WHERE parent = ? AND namespace = ? ORDER BY uuid";
+        let sql = "SELECT uuid FROM labels INDEXED BY labels_parent \
+                   WHERE parent = ? AND namespace = ? ORDER BY uuid";
         let namespace = id.namespace;
         self.db.all(sql, params![id.uuid.to_be_bytes(), namespace.0], |row| {
             Ok(RunId { namespace, uuid: wide(row, 0)? })

@@ -35,7 +35,8 @@ impl Default for Cursor {
 }
 
 pub(super) fn receipts(tx: &mut Tx<'_>, now: Time, room: &mut Room) -> Outcome<bool> {
-    let sql = "SELECT id FROM receipts WHERE keep_until <= ? ORDER BY keep_until LIMIT ?";
+    let sql = "SELECT id FROM receipts INDEXED BY receipts_keep WHERE keep_until <= ? \
+               ORDER BY keep_until LIMIT ?";
     let expired: Vec<[u8; 16]> =
         tx.db.all(sql, params![now.0, room.look()], |row| Ok(row.get(0)?))?;
     for id in expired.iter().take(room.0) {
@@ -70,8 +71,8 @@ pub(super) fn runs(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<b
 }
 
 fn deleted(tx: &mut Tx<'_>, looks: i64) -> Outcome<Vec<i64>> {
-    let sql = "SELECT key FROM labels WHERE deleted = 1 AND closed_at IS NOT NULL AND key > ? \
-               ORDER BY key LIMIT ?";
+    let sql = "SELECT key FROM labels INDEXED BY labels_deleted \
+               WHERE deleted = 1 AND closed_at IS NOT NULL AND key > ? ORDER BY key LIMIT ?";
     let cursor = &mut tx.mind.cursor;
     let found = tx.db.all(sql, params![cursor.deleted, looks], |row| Ok(row.get(0)?))?;
     let last: Option<i64> = found.last().copied().filter(|_| found.len() as i64 == looks);
@@ -83,7 +84,7 @@ fn expired(tx: &mut Tx<'_>, sweep: &Sweep, looks: i64) -> Outcome<Vec<i64>> {
     let Some(retention) = sweep.retention else { return Ok(Vec::new()) };
     let retention = i64::try_from(retention.as_micros()).unwrap_or(i64::MAX);
     let until = sweep.now.0.saturating_sub(retention);
-    let sql = "SELECT closed_at, key FROM labels \
+    let sql = "SELECT closed_at, key FROM labels INDEXED BY labels_closed \
                WHERE closed_at IS NOT NULL AND closed_at <= ? AND (closed_at, key) > (?, ?) \
                ORDER BY closed_at, key LIMIT ?";
     let cursor = &mut tx.mind.cursor;
@@ -102,7 +103,7 @@ fn kept(tx: &mut Tx<'_>, run: RunId) -> Outcome<bool> {
         if !seen.insert(run) {
             continue;
         }
-        let sql = "SELECT 1 FROM receipts WHERE run = ? AND namespace = ?";
+        let sql = "SELECT 1 FROM receipts INDEXED BY receipts_run WHERE run = ? AND namespace = ?";
         let values = params![run.uuid.to_be_bytes(), run.namespace.0];
         if tx.db.first(sql, values, |_| Ok(()))?.is_some() {
             return Ok(true);

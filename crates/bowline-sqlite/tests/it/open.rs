@@ -33,6 +33,9 @@ async fn a_store_can_be_opened_again_and_knows_what_it_knew() {
     let store = SqliteStore::open(&path).unwrap();
     let run = start(&store, 1).await;
     store.close().await;
+    // Whoever copies a closed file copies all of it.
+    let log = fs::metadata(folder.path().join("store.db-wal")).map_or(0, |log| log.len());
+    assert_eq!(log, 0);
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(head(&store, run).await.run, run_id(1));
     assert_whole(&store).await;
