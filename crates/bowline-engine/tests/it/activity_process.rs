@@ -21,8 +21,10 @@ const OWNER: &str = "BOWLINE_TEST_OWNER";
 
 /// A shell that starts another process, says so, and waits for it. Both hold its output open, so
 /// that its end is the end of both.
+const FAMILY: &str = "sleep 1000 & echo begun; wait";
+
 fn family() -> Command {
-    let mut command = shell("sleep 1000 & echo begun; wait");
+    let mut command = shell(FAMILY);
     command.stdout(Stdio::piped());
     command
 }
@@ -33,21 +35,28 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// Waits for the first line, on a thread, and hands the rest back.
+/// Runs what blocks on a thread of its own. Should it never end, the test fails all the same.
+async fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = oneshot::channel();
+    std::thread::spawn(move || sender.send(work()).ok());
+    within(receiver).await.expect("the work does not panic")
+}
+
+/// Waits for the first line, and hands the rest back.
 async fn first_line(stdout: ChildStdout) -> (String, BufReader<ChildStdout>) {
-    let read = tokio::task::spawn_blocking(move || {
+    on_thread(move || {
         let mut reader = BufReader::new(stdout);
         let mut line = String::new();
         reader.read_line(&mut line).expect("a pipe can be read");
         (line, reader)
-    });
-    within(read).await.expect("the reader does not panic")
+    })
+    .await
 }
 
 /// Waits until nobody holds the pipe any more: every process of the family is dead.
 async fn all_dead(mut reader: impl Read + Send + 'static) {
-    let read = tokio::task::spawn_blocking(move || io::copy(&mut reader, &mut io::sink()));
-    within(read).await.expect("the reader does not panic").expect("a pipe can be read");
+    let end = on_thread(move || io::copy(&mut reader, &mut io::sink())).await;
+    end.expect("a pipe can be read");
 }
 
 #[tokio::test]
@@ -193,32 +202,6 @@ async fn what_a_process_leaves_behind_lives_until_its_activity_ends() {
     assert_eq!(bench.ended_at_last().await.leak, None);
 }
 
-/// A script that ends by telling its whole group to end does not take its leash off.
-#[tokio::test]
-async fn the_leash_shrugs_off_what_a_process_sends_to_its_group() {
-    let mut bench = Bench::new(1);
-    let (sender, receiver) = oneshot::channel();
-    let go = Arc::new(Notify::new());
-    bench.start(once((sender, Arc::clone(&go)), |ctx, (sender, go)| async move {
-        let script = "trap '' TERM HUP INT; kill -s TERM 0; kill -s HUP 0; kill -s INT 0; \
-                      echo sent; exec sleep 1000";
-        let mut command = shell(script);
-        command.stdout(Stdio::piped());
-        let mut child = ctx.spawn_process(command).unwrap();
-        sender.send((child.stdout.take().unwrap(), child.mark().clone())).ok();
-        go.notified().await;
-        Ok(None)
-    }));
-    let (stdout, mark) = receiver.await.unwrap();
-    let (line, reader) = first_line(stdout).await;
-    assert_eq!(line, "sent\n");
-    let leader = std::fs::read_to_string(format!("/proc/{}/stat", mark.group)).unwrap();
-    assert!(!leader.contains(") Z "), "the leash lives: {leader}");
-    go.notify_one();
-    all_dead(reader).await;
-    bench.ended_at_last().await;
-}
-
 #[tokio::test]
 async fn only_the_very_same_process_is_killed_as_an_orphan() {
     let mut bench = Bench::new(1);
@@ -264,41 +247,54 @@ async fn only_the_very_same_process_is_killed_as_an_orphan() {
 /// runs out of memory would do it. Nobody is left to clean up, and yet nobody is left.
 #[tokio::test]
 async fn when_the_owner_is_killed_its_processes_die_with_it() {
+    let name = "activity_process::when_the_owner_is_killed_its_processes_die_with_it";
+    kill_the_owner_of(FAMILY, name).await;
+}
+
+/// Scripts that end by telling their whole group to end are common. They do not take the leash
+/// off: whoever survives that still dies with the owner.
+#[tokio::test]
+async fn the_leash_shrugs_off_what_a_process_sends_to_its_group() {
+    let script = "trap '' TERM HUP INT; kill -s TERM 0; kill -s HUP 0; kill -s INT 0; \
+                  echo begun; exec sleep 1000";
+    let name = "activity_process::the_leash_shrugs_off_what_a_process_sends_to_its_group";
+    kill_the_owner_of(script, name).await;
+}
+
+/// Runs the test `name` in a process of its own, as the owner of a script, and kills that process.
+async fn kill_the_owner_of(script: &str, name: &str) {
     if std::env::var_os(OWNER).is_some() {
-        return own_a_family().await;
+        return own(script).await;
     }
-    let mut owner = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "activity_process::when_the_owner_is_killed_its_processes_die_with_it"])
-        .args(["--nocapture", "--test-threads=1"])
+    let mut owner = Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(OWNER, "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .unwrap();
-    let stdout = owner.stdout.take().unwrap();
-    // The family writes into the owner's own output, and so holds it open.
-    let begun = tokio::task::spawn_blocking(move || {
+        .expect("this program can be started again");
+    let stdout = owner.stdout.take().expect("it was asked for");
+    // The processes write into the owner's own output, and so hold it open.
+    let reader = on_thread(move || {
         let mut reader = BufReader::new(stdout);
         let mut line = String::new();
         // The test harness begins the line with the name of the test.
         while !line.ends_with("begun\n") {
             line.clear();
-            assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the owner began its family");
+            let count = reader.read_line(&mut line).expect("a pipe can be read");
+            assert_ne!(count, 0, "the owner started its processes");
         }
         reader
-    });
-    let reader = within(begun).await.unwrap();
-    owner.kill().unwrap();
-    let status = owner.wait().unwrap();
-    assert!(!status.success());
+    })
+    .await;
+    owner.kill().expect("it runs");
+    assert!(!owner.wait().expect("it ends").success());
     all_dead(reader).await;
 }
 
-async fn own_a_family() {
+async fn own(script: &str) {
     let bench = Bench::new(1);
-    bench.start(activity_fn(|ctx, _| async move {
-        let mut command = family();
-        command.stdout(Stdio::inherit());
+    bench.start(once(shell(script), |ctx, command| async move {
         let mut child = ctx.spawn_process(command).expect("a shell can be started");
         child.wait().await.expect("its end is told");
         Ok(None)
