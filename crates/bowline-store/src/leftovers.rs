@@ -2,6 +2,7 @@
 //!
 //! The store reports rows; what follows from them is decided here, once for all stores.
 
+mod line;
 mod phase;
 
 use bowline_core::{

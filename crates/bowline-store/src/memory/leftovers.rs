@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use bowline_core::{EventId, Message, Outcome, ParentClose, RunId};
+use bowline_core::{EventId, Message, ParentClose, RunId};
 
 use super::{
     Data,
     row::{Activity, Run},
 };
 use crate::{AttemptLine, Error, Leftovers, Result, RunLine, Subtree};
-
-/// How many lines of each kind are told.
-const LINES_MAX: usize = 1_000;
 
 impl Data {
     pub(super) fn leftovers(&self, subtree: &Subtree) -> Result<Leftovers> {
@@ -54,14 +51,17 @@ impl Data {
                 continue;
             }
             let started = row.activities.iter().filter(|(_, own)| listed(own));
-            left.attempts.extend(started.map(|(id, own)| attempt_line(run, *id, own)));
+            left.attempts.extend(
+                started
+                    .map(|(id, own)| AttemptLine::of(run, *id, own.spec.name.clone(), &own.live)),
+            );
             let marked = row.queued().filter(|(_, marked)| *marked).count() as u64;
             left.unswept += marked;
             left.queued += row.queued().count() as u64 - marked;
             left.never_started += row.never_started;
             left.unread += row.inbox.len() as u64;
         }
-        bound(&mut left);
+        left.bound();
         left
     }
 
@@ -81,9 +81,11 @@ impl Data {
             let started = row.activities.iter().filter(|(id, own)| {
                 own.live.started().is_some() && own.live.cancel.is_none() && untold(**id)
             });
-            found.attempts.extend(started.map(|(id, own)| attempt_line(row.head.run, *id, own)));
+            found.attempts.extend(started.map(|(id, own)| {
+                AttemptLine::of(row.head.run, *id, own.spec.name.clone(), &own.live)
+            }));
         }
-        bound(&mut found);
+        found.bound();
         found
     }
 
@@ -124,59 +126,4 @@ impl Data {
 /// A worker has it; or it was cancelled, after one had.
 fn listed(own: &Activity) -> bool {
     own.live.started().is_some() || own.live.cancel.is_some()
-}
-
-fn attempt_line(run: RunId, activity: EventId, own: &Activity) -> AttemptLine {
-    let (cancel, end) = (own.live.cancel.as_ref(), own.live.ended());
-    AttemptLine {
-        run,
-        activity,
-        name: own.spec.name.clone(),
-        attempt: own.live.attempt,
-        running: own.live.started().is_some(),
-        cause: cancel.map(|record| record.cause.clone()),
-        decided_at: cancel.map(|record| record.decided_at),
-        delivered_at: cancel.and_then(|record| record.delivered_at),
-        observed_at: cancel.and_then(|record| record.observed_at),
-        stopped_at: cancel.and_then(|record| record.stopped_at),
-        rung: cancel.and_then(|record| record.rung),
-        leaked: end.is_some_and(|end| end.leaked),
-        lost: end.is_some_and(|end| end.lost),
-        late: end.is_some_and(|end| matches!(end.late, Some(Outcome::Completed(_)))),
-    }
-}
-
-/// Leaves out what is over before what is not, together with the parents of what is not.
-fn bound(left: &mut Leftovers) {
-    let open: Vec<&RunLine> = left.runs.iter().filter(|line| line.status.is_open()).collect();
-    let parents: BTreeSet<RunId> =
-        open.iter().filter_map(|line| line.parent.as_ref().map(|(run, ..)| *run)).collect();
-    let target = left.runs.first().map(|line| line.run);
-    let rank = |line: &RunLine| match line.status.is_open() {
-        _ if Some(line.run) == target => 0,
-        true => 1,
-        false if parents.contains(&line.run) => 2,
-        false => 3,
-    };
-    let runs = cut(&mut left.runs, rank);
-    let over = |line: &AttemptLine| !(line.running || line.leaked || line.lost);
-    let attempts = cut(&mut left.attempts, |line| u8::from(over(line)));
-    left.truncated = runs || attempts;
-}
-
-/// Keeps the lines of the lowest ranks, in their order. True if some had to go.
-fn cut<T>(lines: &mut Vec<T>, rank: impl Fn(&T) -> u8) -> bool {
-    if lines.len() <= LINES_MAX {
-        return false;
-    }
-    let mut ranks: Vec<(u8, usize)> =
-        lines.iter().enumerate().map(|(at, line)| (rank(line), at)).collect();
-    ranks.sort_unstable();
-    let kept: BTreeSet<usize> = ranks.into_iter().take(LINES_MAX).map(|(_, at)| at).collect();
-    let mut at = 0;
-    lines.retain(|_| {
-        at += 1;
-        kept.contains(&(at - 1))
-    });
-    true
 }

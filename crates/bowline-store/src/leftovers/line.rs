@@ -1,0 +1,70 @@
+//! Lines: what a row says, and which lines are left out where there are too many.
+
+use std::collections::BTreeSet;
+
+use bowline_core::{ActivityLive, EventId, Name, Outcome, RunId};
+
+use super::{AttemptLine, Leftovers, RunLine};
+
+/// How many lines of each kind are told.
+const LINES_MAX: usize = 1_000;
+
+impl AttemptLine {
+    /// What the row of an activity says.
+    pub fn of(run: RunId, activity: EventId, name: Name, live: &ActivityLive) -> Self {
+        let (cancel, end) = (live.cancel.as_ref(), live.ended());
+        Self {
+            run,
+            activity,
+            name,
+            attempt: live.attempt,
+            running: live.started().is_some(),
+            cause: cancel.map(|record| record.cause.clone()),
+            decided_at: cancel.map(|record| record.decided_at),
+            delivered_at: cancel.and_then(|record| record.delivered_at),
+            observed_at: cancel.and_then(|record| record.observed_at),
+            stopped_at: cancel.and_then(|record| record.stopped_at),
+            rung: cancel.and_then(|record| record.rung),
+            leaked: end.is_some_and(|end| end.leaked),
+            lost: end.is_some_and(|end| end.lost),
+            late: end.is_some_and(|end| matches!(end.late, Some(Outcome::Completed(_)))),
+        }
+    }
+}
+
+impl Leftovers {
+    /// Leaves out what is over before what is not, together with the parents of what is not.
+    pub fn bound(&mut self) {
+        let open = self.runs.iter().filter(|line| line.status.is_open());
+        let parents: BTreeSet<RunId> =
+            open.filter_map(|line| line.parent.as_ref().map(|(run, ..)| *run)).collect();
+        let target = self.runs.first().map(|line| line.run);
+        let rank = |line: &RunLine| match line.status.is_open() {
+            _ if Some(line.run) == target => 0,
+            true => 1,
+            false if parents.contains(&line.run) => 2,
+            false => 3,
+        };
+        let runs = cut(&mut self.runs, rank);
+        let over = |line: &AttemptLine| !(line.running || line.leaked || line.lost);
+        let attempts = cut(&mut self.attempts, |line| u8::from(over(line)));
+        self.truncated |= runs || attempts;
+    }
+}
+
+/// Keeps the lines of the lowest ranks, in their order. True if some had to go.
+fn cut<T>(lines: &mut Vec<T>, rank: impl Fn(&T) -> u8) -> bool {
+    if lines.len() <= LINES_MAX {
+        return false;
+    }
+    let mut ranks: Vec<(u8, usize)> =
+        lines.iter().enumerate().map(|(at, line)| (rank(line), at)).collect();
+    ranks.sort_unstable();
+    let kept: BTreeSet<usize> = ranks.into_iter().take(LINES_MAX).map(|(_, at)| at).collect();
+    let mut at = 0;
+    lines.retain(|_| {
+        at += 1;
+        kept.contains(&(at - 1))
+    });
+    true
+}
