@@ -25,7 +25,8 @@ pub struct Commit {
     pub now: Time,
     /// Messages are consumed up to this number.
     pub consumed: Number,
-    /// Later messages that are dropped unread.
+    /// Later messages that are dropped unread. Where nothing else is unread, they count as
+    /// consumed: a run is not ready for messages that are gone.
     pub forgotten: Vec<Number>,
     /// What happened.
     pub batch: Option<Batch>,
@@ -85,7 +86,8 @@ pub struct StartNow {
     pub worker: Identity,
 }
 
-/// A run closes.
+/// A run closes. Nothing of it rings any more, but the limits of what workers still have; its own
+/// answers have nobody to read them and are dropped.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Close {
     /// The run that goes on in its place; it is among the births.

@@ -3,7 +3,8 @@
 //! A store keeps rows and knows no rules: every decision that looks like one (retry, cancel, time
 //! out) is a pure step of `bowline-core` that the store applies between reading and writing a row.
 //! Each method is atomic, takes a batch, and answers per item of it; a store may run several calls
-//! in one transaction. [`conformance`] is what "implements the contract" means.
+//! in one transaction. What "implements the contract" means is a suite of tests: the feature
+//! `conformance`.
 
 mod ask;
 mod claim;

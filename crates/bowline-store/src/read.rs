@@ -123,6 +123,9 @@ pub struct Head {
     pub inbox: Number,
     /// The number of the newest message that was consumed.
     pub consumed: Number,
+    /// The number of the newest message that is taken even while a worker has the turn; see
+    /// [`Message::cuts_in`](bowline_core::Message::cuts_in).
+    pub cut_in: Number,
     /// The id of the next event.
     pub next_event: EventId,
     /// What a remote run keeps beside its history.
@@ -179,6 +182,7 @@ impl Head {
             last_commit: CommitId::default(),
             inbox: Number(0),
             consumed: Number(0),
+            cut_in: Number(0),
             next_event,
             record: birth.record.clone(),
             started_at: *time,

@@ -15,7 +15,7 @@ pub struct Fired {
     pub runs: Vec<RunId>,
     /// Remote attempts that passed a limit, and should be told to stop.
     pub hits: Vec<AttemptHit>,
-    /// When the next alarm rings.
+    /// When the next alarm rings, or a retry that waits becomes due: look again then.
     pub next: Option<Time>,
 }
 

@@ -81,6 +81,9 @@ impl Data {
         }
         row.head.inbox.0 += 1;
         let number = row.head.inbox;
+        if message.cuts_in() {
+            row.head.cut_in = number;
+        }
         row.inbox.insert(number, Received { number, at: now, message });
         self.stand(run);
         number

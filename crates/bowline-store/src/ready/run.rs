@@ -22,7 +22,7 @@ pub struct Standing {
     pub turn: bool,
     /// The queue in which a remote run's turn waits for a worker.
     pub remote_turn: Option<Queue>,
-    /// A remote run has unread messages, and no worker has its turn.
+    /// A remote run has unread messages that may be taken now.
     pub intake: bool,
     /// Who holds it.
     pub holder: Option<Fence>,
@@ -44,7 +44,7 @@ impl Standing {
             inbox: head.inbox,
             turn: open && native && unread && head.holder.is_none(),
             remote_turn: waiting.map(|turn| turn.queue.clone()),
-            intake: open && !native && unread && !out,
+            intake: open && !native && unread && (!out || head.cut_in > head.consumed),
             holder: head.holder,
         }
     }
