@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     ActivitySpec, Blob, Cause, ChildSpec, Decision, EventId, External, Failure, Fields, Name,
     Payload, Queue, Ranges, RetryPolicy, RunId, ScopeStep, SearchAttributes, SearchField, Span,
-    TimerId, UpdateAnswer, UpdateRequest,
+    TimerId, UpdateAnswer, UpdateRequest, WorkflowSignalled,
 };
 
 /// One thing that workflow code asks for, beside what the door wants to have stored with it.
@@ -170,4 +170,6 @@ pub struct ContinueAsNew {
     pub memo: Option<Fields>,
     /// Its search attributes, if they are to be others.
     pub search: Option<SearchAttributes>,
+    /// Signals that the code was sent and has not received: they go on with it. Native rules.
+    pub signals: Vec<WorkflowSignalled>,
 }

@@ -10,12 +10,15 @@ use std::{
     task::Waker,
 };
 
+use bowline_core::EventId;
+
 pub use signal::{Recv, Signals};
 pub use update::{Offer, Offered, Request, Requested, Updates};
 
 /// What has arrived under one name, and who waits for it.
 pub(crate) struct Mailbox<T> {
-    letters: VecDeque<T>,
+    /// Each with the event that brought it.
+    letters: VecDeque<(EventId, T)>,
     waiting: BTreeMap<u64, Waker>,
     next_place: u64,
 }
@@ -28,8 +31,8 @@ impl<T> Default for Mailbox<T> {
 
 impl<T> Mailbox<T> {
     /// Something arrived: whoever waits is to be woken.
-    pub(crate) fn put(&mut self, letter: T) -> impl Iterator<Item = Waker> {
-        self.letters.push_back(letter);
+    pub(crate) fn put(&mut self, at: EventId, letter: T) -> impl Iterator<Item = Waker> {
+        self.letters.push_back((at, letter));
         std::mem::take(&mut self.waiting).into_values()
     }
 
@@ -38,12 +41,22 @@ impl<T> Mailbox<T> {
         if let Some(place) = place {
             self.waiting.remove(&place);
         }
-        self.letters.pop_front().ok_or_else(|| {
+        self.pop().ok_or_else(|| {
             let place = place.unwrap_or(self.next_place);
             self.next_place = self.next_place.max(place + 1);
             self.waiting.insert(place, waker.clone());
             place
         })
+    }
+
+    /// The oldest letter, if there is one.
+    fn pop(&mut self) -> Option<T> {
+        self.letters.pop_front().map(|(_, letter)| letter)
+    }
+
+    /// What has arrived and was not received, each with the event that brought it.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = &(EventId, T)> {
+        self.letters.iter()
     }
 
     /// Somebody does not wait any longer.

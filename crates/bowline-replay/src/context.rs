@@ -113,7 +113,7 @@ impl Context {
     }
 
     /// Closes the run and goes on as a new one; never resolves. Whatever the body still holds is
-    /// dropped, and clean-ups are finished first.
+    /// dropped, and clean-ups are finished first. Signals that were not received go on with it.
     pub async fn continue_as_new(&self, next: ContinueAsNew) -> std::convert::Infallible {
         self.with(|run| {
             run.assert_open();

@@ -35,7 +35,7 @@ fn start(store: &MemoryStore, uuid: u128) -> Result<Posted, Error> {
         started,
         reuse: Reuse::Allow,
         link: Link::None,
-        signal: None,
+        signals: Vec::new(),
         wire: None,
         now: NOW,
     });

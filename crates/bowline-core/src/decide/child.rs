@@ -41,7 +41,7 @@ pub(super) fn start(
         started,
         reuse: spec.reuse,
         link: Link::Child(initiated),
-        signal: None,
+        signals: Vec::new(),
         wire: None,
         now: draft.now,
     };

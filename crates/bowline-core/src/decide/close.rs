@@ -10,9 +10,9 @@ use super::{
 use crate::{
     Address, Alarm, AlarmKind, Blob, Cancel, Cause, Code, ContinueAsNew, Draft, Effect, EndChild,
     EventId, EventKind, Failure, Initiator, Link, Message, Note, Outstanding, ParentClose, Payload,
-    Post, Ranges, Refusal, RequestId, RetryState, Reuse, RunEnding, RunId, Span, Terminate, Time,
-    TurnFault, TurnRecord, WorkflowCancelled, WorkflowCompleted, WorkflowContinuedAsNew,
-    WorkflowFailed, WorkflowTerminated, WorkflowTimedOut,
+    Post, Ranges, Refusal, RequestId, RetryState, Reuse, RunEnding, RunId, Signal, Span, Terminate,
+    Time, TurnFault, TurnRecord, WorkflowCancelled, WorkflowCompleted, WorkflowContinuedAsNew,
+    WorkflowFailed, WorkflowSignalled, WorkflowTerminated, WorkflowTimedOut,
     retry::{self, Next},
 };
 
@@ -124,7 +124,8 @@ pub(super) fn continued(
         memo: started.memo.clone(),
         search: started.search.clone(),
     };
-    begin_next(draft, next, started);
+    let signals = asked.signals.into_iter().map(unread).collect();
+    begin_next(draft, next, started, signals);
     let closing = Closing {
         time: draft.now,
         cause: Cause::new(Code::RunContinued),
@@ -313,17 +314,35 @@ fn try_again(draft: &mut Draft, pause: Span, failure: Option<Failure>) -> RunId 
     started.header = draft.state.started.header.clone();
     started.delay = Some(pause);
     started.last_failure = failure;
-    begin_next(draft, next, started);
+    begin_next(draft, next, started, Vec::new());
     next
 }
 
-fn begin_next(draft: &mut Draft, run: RunId, started: crate::WorkflowStarted) {
+/// A signal that was acknowledged and not received goes on with the chain.
+fn unread(signal: WorkflowSignalled) -> Signal {
+    Signal {
+        name: signal.name,
+        input: signal.input,
+        header: signal.header,
+        identity: signal.identity,
+        request_id: signal.request_id,
+        external: signal.external,
+        wire: None,
+    }
+}
+
+fn begin_next(
+    draft: &mut Draft,
+    run: RunId,
+    started: crate::WorkflowStarted,
+    signals: Vec<Signal>,
+) {
     let begin = Begin {
         run,
         started,
         reuse: Reuse::Allow,
         link: Link::Next,
-        signal: None,
+        signals,
         wire: None,
         now: draft.now,
     };

@@ -18,8 +18,8 @@ pub struct Begin {
     pub reuse: Reuse,
     /// What it is to the run that begins it.
     pub link: Link,
-    /// A signal that comes with it, ahead of its first turn.
-    pub signal: Option<Signal>,
+    /// Signals that come with it, ahead of its first turn.
+    pub signals: Vec<Signal>,
     /// What the door wants to have stored with the first event.
     pub wire: Option<Blob>,
     /// Now.
@@ -77,7 +77,7 @@ pub fn check(started: &WorkflowStarted) -> Result<(), Refusal> {
 
 /// The first events of a run. The caller has [checked](check) what it is started as.
 pub fn begin(begin: Begin) -> Birth {
-    let Begin { run, mut started, reuse, link, signal, wire, now } = begin;
+    let Begin { run, mut started, reuse, link, signals, wire, now } = begin;
     let native = started.rules.is_native();
     if started.attempt == 0 {
         started.attempt = 1;
@@ -88,9 +88,7 @@ pub fn begin(begin: Begin) -> Birth {
     let state = State::new(run);
     let mut draft = Draft::new(state, TurnRecord::default(), Number(0), now, run);
     draft.record_at(now, started, Vec::new(), wire);
-    if let Some(signal) = signal {
-        decide_signal(&mut draft, signal);
-    }
+    signals.into_iter().for_each(|signal| decide_signal(&mut draft, signal));
     let delayed = draft.state.delayed;
     if !native && !delayed {
         draft.wants_turn = true;

@@ -49,7 +49,7 @@ impl World {
             started,
             reuse: Reuse::Allow,
             link: Link::None,
-            signal: None,
+            signals: Vec::new(),
             wire: None,
             now: Time(0),
         })

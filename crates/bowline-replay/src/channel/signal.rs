@@ -30,7 +30,7 @@ impl Signals {
     pub fn try_recv(&self) -> Option<WorkflowSignalled> {
         self.ctx.with(|run| {
             run.assert_open();
-            run.signals.get_mut(&self.name)?.letters.pop_front()
+            run.signals.get_mut(&self.name)?.pop()
         })
     }
 

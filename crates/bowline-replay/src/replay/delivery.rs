@@ -98,11 +98,11 @@ impl Run {
             Delivery::Start(started) => self.start(started),
             Delivery::Signal(signal) => {
                 let queue = self.signals.entry(signal.name.clone()).or_default();
-                self.wakes.extend(queue.put((**signal).clone()));
+                self.wakes.extend(queue.put(event, (**signal).clone()));
             }
             Delivery::Update(request) => {
                 let queue = self.updates.entry(request.name.clone()).or_default();
-                self.wakes.extend(queue.put((**request).clone()));
+                self.wakes.extend(queue.put(event, (**request).clone()));
             }
             Delivery::Cancel(cause) => drop(self.cancel.get_or_insert(cause.clone())),
             Delivery::Activity(id, outcome) => self.end(*id, End::Activity(outcome.clone())),

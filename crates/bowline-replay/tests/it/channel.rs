@@ -1,6 +1,6 @@
 //! Signals and updates.
 
-use bowline_core::Failure;
+use bowline_core::{Command, ContinueAsNew, Failure};
 use bowline_replay::{Either, either};
 use expect_test::expect;
 
@@ -27,6 +27,25 @@ fn signals_that_come_early_are_kept_in_order() {
         25: complete 1 2 3 4
     "#]]
     .assert_eq(&world.send(signals("say", "4")));
+    world.check_prefixes();
+}
+
+/// Signals that nobody received go on with the chain, in the order of their arrival.
+#[test]
+fn signals_that_were_not_received_go_on_as_the_code_does() {
+    let (mut world, _) = World::start(async |ctx| {
+        ctx.signals("next").recv().await;
+        ctx.signals("say").recv().await;
+        match ctx.continue_as_new(ContinueAsNew::default()).await {}
+    });
+    world.send_all([signals("say", "1"), signals("other", "2"), signals("say", "3")]);
+    world.send_all([signals("next", ""), signals("early", "4")]);
+    let Some(Command::ContinueAsNew(next, _)) = world.turns.last().and_then(|turn| turn.1.last())
+    else {
+        panic!("{:?}", world.turns);
+    };
+    let unread: Vec<_> = next.signals.iter().map(|signal| text(&signal.input)).collect();
+    assert_eq!(unread, ["2", "3", "4"]);
     world.check_prefixes();
 }
 

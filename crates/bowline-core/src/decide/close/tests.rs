@@ -302,6 +302,30 @@ fn a_new_run_goes_on_as_it_was_where_nothing_else_is_said() {
     assert_eq!(world.successor, Some(run(7)));
 }
 
+/// A signal that was acknowledged is not lost because the code went on without receiving it.
+#[test]
+fn signals_that_were_not_received_go_on_with_the_chain() {
+    let mut world = given(World::native(), |w| w.turn([]));
+    let unread = ["one", "two"].map(|name| crate::WorkflowSignalled {
+        name: name.into(),
+        request_id: format!("request {name}").into(),
+        ..Default::default()
+    });
+    let next = ContinueAsNew { signals: unread.to_vec(), ..ContinueAsNew::default() };
+    world.post(signal("wake")).turn([Command::ContinueAsNew(Box::new(next), run(7))]);
+    let born = world.effects.iter().find_map(|effect| match effect {
+        Effect::Begin(birth) => Some(birth.events.clone()),
+        _ => None,
+    });
+    let born = born.expect("the next run begins");
+    assert_eq!(born[0].kind.name(), "WorkflowStarted");
+    for (event, unread) in born[1..].iter().zip(unread) {
+        assert_eq!(event.kind, unread.into());
+    }
+    assert_eq!(born.len(), 3);
+    crate::lawful::check(run(7), &born).expect("its history is lawful");
+}
+
 /// Oversized things are not merely refused: the code would ask for them again, for ever.
 #[test]
 fn what_is_too_large_ends_a_remote_run() {

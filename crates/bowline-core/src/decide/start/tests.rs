@@ -59,7 +59,7 @@ fn a_signal_that_comes_with_the_start_precedes_the_first_turn() {
         started,
         reuse: Reuse::Allow,
         link: Link::None,
-        signal: Some(signal.clone()),
+        signals: vec![signal.clone()],
         wire: None,
         now: Time(0),
     };

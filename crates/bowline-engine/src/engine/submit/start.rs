@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Begin, Birth, Cause, Conflict, Link, Message, Name, Payload, Queue, RequestId, Reuse, RunId, Signal,
-    WorkflowId, WorkflowStarted, begin, check,
+    Begin, Birth, Cause, Conflict, Link, Message, Name, Payload, Queue, RequestId, Reuse, RunId,
+    Signal, WorkflowId, WorkflowStarted, begin, check,
 };
 use bowline_store::{Posted, Posting, RunKey, StartRun};
 
@@ -85,7 +85,7 @@ impl Core {
             started,
             reuse: options.reuse,
             link: Link::None,
-            signal: options.signal,
+            signals: options.signal.into_iter().collect(),
             wire: None,
             now: self.now(),
         }))

@@ -54,8 +54,8 @@ impl World {
             ..started
         };
         let now = Time(1_000_000);
-        let (reuse, link, signal, wire) = (Reuse::Allow, Link::None, None, None);
-        let birth = begin(Begin { run: RUN, started, reuse, link, signal, wire, now });
+        let (reuse, link, signals, wire) = (Reuse::Allow, Link::None, Vec::new(), None);
+        let birth = begin(Begin { run: RUN, started, reuse, link, signals, wire, now });
         let mut world = Self {
             replay: Replay::new(workflow.clone(), RUN),
             workflow,
