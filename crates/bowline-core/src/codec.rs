@@ -121,3 +121,6 @@ impl Batch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,6 +58,9 @@ macro_rules! kinds {
         }
 
         impl EventKind {
+            /// The names of all kinds, in the order of their tags.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name),)*];
+
             /// The kind's name, for people and tests.
             pub fn name(&self) -> &'static str {
                 match self {

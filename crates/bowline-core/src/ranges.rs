@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use minicbor::{Decode, Encode};
+use minicbor::{Decode, Decoder, Encode, decode::Error as DecodeError};
 
 use crate::EventId;
 
@@ -18,9 +18,25 @@ pub struct Range {
 }
 
 /// Ids in ascending order, neighbours folded together.
-#[derive(Clone, Default, PartialEq, Eq, Hash, Encode, Decode)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Encode)]
 #[cbor(transparent)]
 pub struct Ranges(#[n(0)] Vec<Range>);
+
+impl<'b, C> Decode<'b, C> for Ranges {
+    fn decode(d: &mut Decoder<'b>, ctx: &mut C) -> Result<Self, DecodeError> {
+        let ranges: Vec<Range> = Decode::decode(d, ctx)?;
+        // Everybody who reads them relies on this order.
+        let forward = ranges.iter().all(|range| range.first <= range.last);
+        let apart = ranges.windows(2).all(|pair| {
+            let next = pair[0].last.0.checked_add(1);
+            next.is_some_and(|next| next < pair[1].first.0)
+        });
+        match forward && apart {
+            true => Ok(Self(ranges)),
+            false => Err(DecodeError::message("ranges of ids are out of order")),
+        }
+    }
+}
 
 impl Ranges {
     /// True if no id is in it.
@@ -138,6 +154,22 @@ mod tests {
         for (id, expected) in [(0, false), (1, true), (3, true), (4, false), (7, true), (9, false)]
         {
             assert_eq!(ranges.contains(EventId(id)), expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn ranges_that_are_out_of_order_are_not_read() {
+        let bytes = |ranges: &[(u64, u64)]| {
+            let ranges = ranges
+                .iter()
+                .map(|(first, last)| Range { first: EventId(*first), last: EventId(*last) });
+            minicbor::to_vec(ranges.collect::<Vec<_>>()).unwrap()
+        };
+        let read = |ranges: &[(u64, u64)]| minicbor::decode::<Ranges>(&bytes(ranges)).ok();
+        assert_eq!(read(&[(1, 3), (5, 5)]), Some(of(&[1, 2, 3, 5])));
+        for wrong in [&[(3, 1)][..], &[(5, 6), (1, 2)], &[(1, 2), (3, 4)], &[(1, u64::MAX), (2, 3)]]
+        {
+            assert_eq!(read(wrong), None, "{wrong:?}");
         }
     }
 

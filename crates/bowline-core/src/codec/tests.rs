@@ -1,0 +1,8 @@
+//! The durable format: nothing is lost, nothing damaged is read, nothing written is forgotten.
+
+mod compat;
+mod damage;
+mod golden;
+mod round;
+mod sample;
+mod scramble;
