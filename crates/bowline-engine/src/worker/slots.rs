@@ -1,7 +1,7 @@
 //! How much may run at once, and how fast it may begin: the slots of one queue at one worker.
 //!
 //! In:    "I could run something": [`Slots::reserve`] and [`Slots::take`] hand out [`Permit`]s.
-//! Out:   a permit that is dropped is a free slot again; [`Permit::leak`] frees the slot of code
+//! Out:   a permit that is dropped is a free slot again; `Permit::leak` frees the slot of code
 //!        that could not be stopped, and counts that code until it really ends.
 //! Never: hands out a slot twice, and nothing at all while too much code of this worker leaks.
 

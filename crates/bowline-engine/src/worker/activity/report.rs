@@ -17,8 +17,8 @@ pub struct Report {
     pub what: What,
 }
 
-/// What happened to an attempt. They come in the order of this list; each but `Heartbeat` and
-/// `Processes` comes at most once, and `Ended` exactly once.
+/// What happened to an attempt. They come in the order of this list, `Ended` exactly once and the
+/// others at most once; only `Heartbeat` comes many times, and `Processes` also at any moment.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum What {
