@@ -66,7 +66,8 @@ CREATE TABLE runs (
     record BLOB,
     cancel BLOB,
     quarantine BLOB,
-    successor BLOB
+    successor BLOB,
+    cut_in INTEGER NOT NULL
 );
 
 CREATE TABLE history (

@@ -104,6 +104,7 @@ fn read_label(row: &Row<'_>) -> Outcome<Label> {
         last_commit: CommitId::default(),
         inbox: Number(0),
         consumed: Number(0),
+        cut_in: Number(0),
         next_event: EventId(1),
         record: TurnRecord::default(),
         started_at: Time(row.get(6)?),
@@ -126,7 +127,7 @@ fn read_label(row: &Row<'_>) -> Outcome<Label> {
 /// What every commit changes.
 pub(crate) fn run(db: Db<'_>, label: Arc<Label>) -> Outcome<Run> {
     let sql = "SELECT status, version, last_commit, inbox, consumed, next_event, history_bytes, \
-               never_started, marks, epoch, counter, record, cancel, quarantine, successor \
+               never_started, marks, epoch, counter, record, cancel, quarantine, successor, cut_in \
                FROM runs WHERE key = ?";
     let key = label.key;
     let id = label.run;
@@ -159,6 +160,7 @@ fn read_run(row: &Row<'_>, label: Arc<Label>) -> Outcome<Run> {
     let successor: Option<[u8; 16]> = row.get(14)?;
     let namespace = run.namespace;
     head.successor = successor.map(|uuid| RunId { namespace, uuid: u128::from_be_bytes(uuid) });
+    head.cut_in = Number(number(row, 15)?);
     Ok(Run { label, head, never_started: number(row, 7)?, marks: number(row, 8)? })
 }
 
@@ -254,18 +256,20 @@ pub(crate) fn save(db: Db<'_>, run: &Run, new: bool) -> Outcome<()> {
         head.cancel.as_ref().map(blob::cancel_bytes),
         head.quarantine.as_ref().map(blob::quarantine_bytes),
         head.successor.map(|run| run.uuid.to_be_bytes()),
+        int(head.cut_in.0),
         run.key(),
     ];
     let sql = match new {
         true => {
             "INSERT INTO runs (status, version, last_commit, inbox, consumed, next_event, \
              history_bytes, never_started, marks, epoch, counter, record, cancel, quarantine, \
-             successor, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+             successor, cut_in, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         }
         false => {
             "UPDATE runs SET status = ?, version = ?, last_commit = ?, inbox = ?, consumed = ?, \
              next_event = ?, history_bytes = ?, never_started = ?, marks = ?, epoch = ?, \
-             counter = ?, record = ?, cancel = ?, quarantine = ?, successor = ? WHERE key = ?"
+             counter = ?, record = ?, cancel = ?, quarantine = ?, successor = ?, cut_in = ? \
+             WHERE key = ?"
         }
     };
     db.run(sql, values)?;

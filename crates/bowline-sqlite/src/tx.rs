@@ -245,6 +245,9 @@ impl<'a> Tx<'a> {
         let run = self.edit(to);
         run.head.inbox.0 += 1;
         let (key, number) = (run.key(), run.head.inbox);
+        if message.cuts_in() {
+            run.head.cut_in = number;
+        }
         if let Message::Cancel(cancel) = message {
             run.head.cancel.get_or_insert_with(|| RunCancel {
                 cause: cancel.cause.clone(),

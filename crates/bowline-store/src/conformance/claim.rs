@@ -4,7 +4,7 @@ use bowline_core::{EventId, Holder, Message, RunId, Token, TurnStart};
 
 use super::{
     Harness,
-    turn::{birth, remote, signal, spec, started},
+    turn::{birth, remote, signal, spec, started, terminate},
     wait::block_on,
     world::{NAMESPACE, World, refused},
 };
@@ -142,6 +142,8 @@ pub fn a_started_remote_turn_is_out_of_the_queue(harness: &dyn Harness) {
         turn.commit.record.turn.as_mut().expect("one waits").started = Some(start(&world));
     });
     assert_eq!((turns(), intakes()), (0, 0));
+    world.post(run, terminate("alice")).expect("delivered");
+    assert_eq!((turns(), intakes()), (0, 1), "what cuts in does not wait for the worker");
     world.run_turn(run, |turn| {
         turn.commit.consumed = bowline_core::Number(0);
         turn.commit.record.turn = None;
