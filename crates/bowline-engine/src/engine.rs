@@ -3,11 +3,13 @@
 //! One [`Core`] is shared by the doors, which ask, and by the worker, which claims and settles.
 
 pub(crate) mod alarm;
+pub(crate) mod close;
 pub(crate) mod control;
 pub(crate) mod desk;
 pub(crate) mod follow;
 pub(crate) mod intake;
 pub(crate) mod member;
+pub(crate) mod net;
 pub(crate) mod receipt;
 pub(crate) mod remote;
 mod replace;
@@ -58,6 +60,8 @@ pub(crate) struct Core {
     pub(crate) polls: remote::Polls,
     /// Wakes the loops below.
     pub(crate) bells: watch::Bells,
+    /// What is looked at even if every hint was lost.
+    pub(crate) net: net::Net,
     fences: AtomicU64,
 }
 
@@ -101,6 +105,7 @@ impl Core {
             local: OnceLock::new(),
             polls: remote::Polls::default(),
             bells: watch::Bells::default(),
+            net: net::Net::default(),
             fences: AtomicU64::new(OWN_FENCES),
         });
         core.spawn(sweep::run(core.clone()));

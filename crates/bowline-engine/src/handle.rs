@@ -222,7 +222,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn retry(&self, run: RunId) -> Result<()> {
-        self.core.quarantine(run, None, None).await
+        self.core.retry(run).await
     }
 
     /// Changes how many activities of a queue may run at once, and how fast they are started.

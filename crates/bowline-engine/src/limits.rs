@@ -11,6 +11,8 @@ pub const THREAD_QUEUE: usize = 4_096;
 pub const CLAIM_RUNS: usize = 64;
 /// How many activities are claimed at once.
 pub const CLAIM_ACTIVITIES: usize = 256;
+/// How many runs are looked at in one store call.
+pub const PAGE: usize = 200;
 /// How many alarms ring in one store call.
 pub const FIRE: usize = 500;
 /// How many rows one sweep touches.
@@ -27,10 +29,14 @@ pub const NOTICE_MEMORY: Duration = Duration::from_secs(300);
 pub const SLOTS: usize = 200;
 /// How long a member may be silent.
 pub const LEASE: Duration = Duration::from_secs(30);
-/// How often a store call that may succeed later is tried again.
+/// How many inboxes that have grown are remembered by name; past that, all are looked at.
+pub const OWED: usize = 10_000;
+/// How often a store call that may succeed later is tried again, where somebody waits for it.
 pub const STORE_TRIES: u32 = 8;
 /// The pause before the first of these tries; it doubles.
 pub const STORE_PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause between two tries of what nobody else will do.
+pub const STORE_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// How often a turn may fail before its run is put into quarantine.
 pub const TURN_FAILURES: u32 = 3;
 /// How long a turn of native code may take before its thread is given up.
@@ -39,6 +45,8 @@ pub const TURN_STUCK: Duration = Duration::from_secs(30);
 pub const RECEIPT_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How long a drain waits for running activities.
 pub const DRAIN: Duration = Duration::from_secs(30);
+/// How long a drain waits beyond its time, for the last rungs and for the store.
+pub const DRAIN_LAST: Duration = Duration::from_secs(60);
 /// After how many events a snapshot of a run's state is written.
 pub const SNAPSHOT_EVENTS: u64 = 1_000;
 /// How many followers may wait for changes of runs.

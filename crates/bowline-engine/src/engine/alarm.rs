@@ -31,10 +31,19 @@ pub(crate) async fn run(core: Arc<Core>) {
 async fn ring(core: &Arc<Core>) -> Option<Time> {
     core.bells.alarm_due.lock().take();
     let now = core.now();
-    match core.retrying(|| core.store.fire(now, limits::FIRE)).await {
+    match core.patiently(|| core.store.fire(now, limits::FIRE)).await {
         Ok(fired) => {
+            if fired.rang > 0 {
+                core.net.touch();
+            }
             core.push(fired.hits);
-            fired.runs.iter().for_each(|run| core.followers.tell(*run));
+            for run in fired.runs {
+                core.net.owe(run);
+                core.followers.tell(run);
+                if !core.local.get().is_some_and(|local| local.holds(run)) {
+                    core.spawn(core.clone().close_rung(run));
+                }
+            }
             fired.next
         }
         Err(error) => {

@@ -10,11 +10,16 @@ use bowline_core::{
 };
 pub(crate) use bowline_store::{AttemptRef, Heartbeat, Proof, Sighting};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Quarantine, Read, Settle,
-    Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Head, HolderKind, Quarantine, Read,
+    Settle, Want,
 };
 
-use super::{Core, run::events, submit::TurnCommit};
+use super::{
+    Core,
+    net::Owed,
+    run::events,
+    submit::{Patience, TurnCommit},
+};
 pub(crate) use crate::worker::{activity::Assignment, slots::Permit};
 use crate::{Error, Result};
 
@@ -28,6 +33,10 @@ pub(crate) trait Local: Send + Sync {
     fn activity_waits(&self, namespace: Namespace, queue: &Queue);
     /// Anything may have happened.
     fn everything(&self);
+    /// Whether it holds a run.
+    fn holds(&self, run: RunId) -> bool;
+    /// Whether it would have the turns of a run.
+    fn has_code(&self, head: &Head) -> bool;
     /// A run that it may hold was closed by somebody else.
     fn closed(&self, run: RunId);
     /// An attempt of its own must be told something.
@@ -36,6 +45,14 @@ pub(crate) trait Local: Send + Sync {
     fn is_running(&self) -> bool;
     /// What its attempts have reported since the last time.
     fn take_reports(&self) -> Reports;
+    /// These could not be passed on: keep them, unless there is newer word.
+    fn give_back(&self, reports: Reports);
+    /// Hints may have been lost: look for work, and into these inboxes.
+    fn look(&self, owed: Owed);
+    /// An attempt is not its own any more.
+    fn lost(&self, attempt: AttemptRef);
+    /// Nothing is its own any more.
+    fn all_lost(&self);
     /// A free slot for an activity, if there is one and nothing older waits for it.
     fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation>;
     /// The attempt that a slot was reserved for is durable: run it.
@@ -105,7 +122,11 @@ impl Core {
             count,
             now: self.now(),
         };
-        let claimed = self.retrying(|| self.store.claim_runs(claim.clone())).await?;
+        let claimed = self.patiently(|| self.store.claim_runs(claim.clone())).await;
+        let claimed = self.heed(claimed)?;
+        if !claimed.is_empty() {
+            self.net.touch();
+        }
         let mut leases = Vec::with_capacity(claimed.len());
         for claimed in claimed {
             let (run, fence) = (claimed.read.head.run, claimed.fence);
@@ -119,7 +140,10 @@ impl Core {
 
     /// Reads what waits for a run that the worker holds.
     pub(crate) async fn unread(&self, run: RunId) -> Result<Vec<Received>> {
-        Ok(self.read(Read::inbox(run)).await?.inbox)
+        self.net.paid(run);
+        let read = Read::inbox(run);
+        let found = self.patiently(|| self.store.read(read.clone())).await?;
+        Ok(found.ok_or(Error::NotFound("run"))?.inbox)
     }
 
     /// Writes a turn, starts what it may start at once, and tells everybody concerned.
@@ -131,7 +155,7 @@ impl Core {
     ) -> Result<TurnDone> {
         let (run, fence, expected) = lease;
         let turn = TurnCommit { run, fence: Some(fence), expected, decided, release };
-        let committed = self.commit(turn).await?;
+        let committed = self.commit(turn, Patience::Long).await?;
         Ok(TurnDone { version: committed.version, unread: committed.unread })
     }
 
@@ -145,7 +169,7 @@ impl Core {
     ) {
         tracing::error!(%run, %reason, "the run is put into quarantine");
         let quarantine = Quarantine { since: self.now(), failures, reason };
-        if let Err(error) = self.quarantine(run, fence, Some(quarantine)).await {
+        if let Err(error) = self.quarantine(run, fence, quarantine).await {
             tracing::error!(%run, %error, "the run could not be put into quarantine");
         }
     }
@@ -168,11 +192,15 @@ impl Core {
             worker,
             now: self.now(),
         };
-        let claimed = self.retrying(|| self.store.claim_activities(claim.clone())).await?;
+        let claimed = self.patiently(|| self.store.claim_activities(claim.clone())).await;
+        let claimed = self.heed(claimed)?;
+        if !claimed.is_empty() {
+            self.net.touch();
+        }
         Ok(claimed.into_iter().filter_map(assignment).collect())
     }
 
-    /// Ends an attempt.
+    /// Ends an attempt. Nobody else can: a store that is out of reach is waited for.
     pub(crate) async fn settle(&self, end: AttemptEnd) -> Result<Step> {
         let settle = Settle {
             run: end.attempt.run,
@@ -185,18 +213,30 @@ impl Core {
             observed_at: end.observed_at,
             now: self.now(),
         };
-        self.settle_any(settle).await
+        self.settle_all(vec![settle], Patience::Long).await
     }
 
-    pub(crate) async fn settle_any(&self, settle: Settle) -> Result<Step> {
-        let run = settle.run;
+    /// Ends an attempt of a remote worker, who can report it again.
+    pub(crate) async fn settle_remote(&self, settle: Settle) -> Result<Step> {
+        self.settle_all(vec![settle], Patience::Short).await
+    }
+
+    /// Reports about one attempt, in order; the last one is answered.
+    async fn settle_all(&self, settles: Vec<Settle>, patience: Patience) -> Result<Step> {
+        let run = settles.first().map(|settle| settle.run);
         let settled = self
-            .retrying(|| {
-                let settling = self.store.settle(vec![settle.clone()]);
+            .calling(patience, || {
+                let settling = self.store.settle(settles.clone());
                 async move { settling.await.pop().unwrap_or(Err(bowline_store::Error::Shut)) }
             })
             .await?;
-        self.followers.tell(run);
+        if let Some(run) = run {
+            match settled.message {
+                Some(_) => self.net.owe(run),
+                None => self.net.touch(),
+            }
+            self.followers.tell(run);
+        }
         Ok(settled.step)
     }
 }

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use bowline_store::{ClaimRuns, Want};
 
-use super::{Core, run::state, submit::TurnCommit};
+use super::{
+    Core,
+    run::state,
+    submit::{Patience, TurnCommit},
+};
 use crate::{Result, limits};
 
 /// Takes in whatever waits, until the engine stops.
@@ -26,7 +30,7 @@ async fn pass(core: &Arc<Core>) -> bool {
         count: limits::CLAIM_RUNS,
         now: core.now(),
     };
-    let claimed = match core.retrying(|| core.store.claim_runs(claim.clone())).await {
+    let claimed = match core.heed(core.patiently(|| core.store.claim_runs(claim.clone())).await) {
         Ok(claimed) => claimed,
         Err(error) => {
             tracing::error!(%error, "messages could not be taken in; waiting for the next hint");
@@ -47,7 +51,7 @@ async fn pass(core: &Arc<Core>) -> bool {
 
 impl Core {
     /// Takes in what waits for one run; false if there was nothing that may be taken now.
-    async fn take_in(self: &Arc<Self>, read: &bowline_store::RunRead) -> Result<bool> {
+    pub(crate) async fn take_in(self: &Arc<Self>, read: &bowline_store::RunRead) -> Result<bool> {
         let head = &read.head;
         let mut draft = self.draft_of(state(read)?, head.record.clone(), head.consumed);
         draft.intake(&read.inbox);
@@ -57,7 +61,7 @@ impl Core {
         }
         let (run, expected) = (head.run, head.version);
         let turn = TurnCommit { run, fence: None, expected, decided, release: false };
-        match self.commit(turn).await {
+        match self.commit(turn, Patience::Long).await {
             Ok(_) => Ok(true),
             // Somebody else was faster; whatever is left comes round again.
             Err(error) if error.is_race() => Ok(true),

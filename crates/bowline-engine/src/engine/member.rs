@@ -3,34 +3,86 @@
 
 use std::sync::Arc;
 
-use bowline_store::{Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
+use bowline_core::Time;
+use bowline_store::{Error as StoreError, Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
 
-use super::Core;
-use crate::Result;
+use super::{Core, desk::Reports};
+use crate::{Error, Result};
 
-/// Renews while attempts are running, or when woken, until the engine stops.
+/// Renews while attempts are running, or when woken, until the engine stops. With a renewal that
+/// came by time, everything is looked at that a lost hint may have hidden.
 pub(crate) async fn run(core: Arc<Core>) {
+    let mut next: Option<Time> = None;
     loop {
         let running = core.local.get().is_some_and(|local| local.is_running());
-        let next = core.now().after(core.settings.lease / 3);
-        tokio::select! {
-            () = core.bells.renew.notified() => {}
-            // An idle process has nothing to report, and is woken for nothing.
-            () = core.clock.sleep_until(next), if running => {}
+        // An idle process has nothing to report, and is woken for nothing.
+        let busy = running || core.net.is_dirty();
+        let due = core.now().after(core.settings.lease / 3);
+        next = busy.then(|| next.unwrap_or(due));
+        let looks = tokio::select! {
+            () = core.bells.renew.notified() => false,
+            () = core.net.touched.notified() => continue,
+            () = core.clock.sleep_until(next.unwrap_or(Time::MAX)), if next.is_some() => true,
+        };
+        if looks {
+            next = None;
         }
-        if let Err(error) = core.renew(false).await {
+        match core.renew(false).await {
+            Ok(()) => {}
+            Err(Error::Store(StoreError::Fenced)) => return core.lost(),
             // A store that cannot be reached cancels nobody.
-            tracing::warn!(%error, "the lease could not be renewed; trying again");
+            Err(error) => tracing::warn!(%error, "the lease could not be renewed; trying again"),
+        }
+        if looks {
+            core.look();
         }
     }
 }
 
 impl Core {
-    /// Reports, and passes on what the store answers.
+    /// Reports, and passes on what the store answers. What could not be reported is kept for the
+    /// next time.
     pub(crate) async fn renew(self: &Arc<Self>, leave: bool) -> Result<()> {
-        let reports = self.local.get().map(|local| local.take_reports()).unwrap_or_default();
-        self.renew_with(reports.heartbeats, reports.sightings, leave).await?;
-        Ok(())
+        let Some(local) = self.local.get() else {
+            self.renew_with(Vec::new(), Vec::new(), leave).await?;
+            return Ok(());
+        };
+        let Reports { heartbeats, sightings } = local.take_reports();
+        let kept = Reports { heartbeats: heartbeats.clone(), sightings: sightings.clone() };
+        let attempts: Vec<_> = heartbeats.iter().map(|beat| beat.attempt).collect();
+        match self.renew_with(heartbeats, sightings, leave).await {
+            Ok(renewed) => {
+                let replies = attempts.into_iter().zip(renewed.heartbeats);
+                let gone = replies.filter(|(_, reply)| *reply == HeartbeatReply::Gone);
+                gone.for_each(|(attempt, _)| local.lost(attempt));
+                Ok(())
+            }
+            Err(error) => {
+                local.give_back(kept);
+                Err(error)
+            }
+        }
+    }
+
+    /// This opening of the store is over: somebody else has it. Whatever runs here is told to
+    /// stop, and nothing is begun any more.
+    pub(crate) fn lost(&self) {
+        if self.stopping.is_cancelled() {
+            return;
+        }
+        tracing::error!("the store belongs to somebody else now; this engine stops");
+        if let Some(local) = self.local.get() {
+            local.all_lost();
+        }
+        self.stopping.cancel();
+    }
+
+    /// Passes an answer on. One that says that this opening of the store is over stops the engine.
+    pub(crate) fn heed<T>(&self, answer: Result<T>) -> Result<T> {
+        if let Err(Error::Store(StoreError::Fenced)) = answer {
+            self.lost();
+        }
+        answer
     }
 
     /// Reports for remote attempts; the answer says, for each heartbeat, whether it goes on.

@@ -1,5 +1,7 @@
 //! Receipts: how far a cancel has come, and the proof that nothing is left.
 
+use std::sync::Arc;
+
 use bowline_core::{Cause, Code, ReceiptId, RunId};
 use bowline_store::{Leftovers, Phase, Posting, RunKey, Subtree};
 
@@ -38,7 +40,7 @@ impl Core {
     }
 
     /// Terminates a run, and forgets it as soon as nothing of its subtree is left.
-    pub(crate) async fn delete(&self, run: RunId, cause: Cause) -> Result<()> {
+    pub(crate) async fn delete(self: &Arc<Self>, run: RunId, cause: Cause) -> Result<()> {
         let head = self.head(RunKey::Run(run)).await?;
         if head.status.is_open() {
             let cause = Cause { code: Code::Deleted, ..cause };

@@ -8,7 +8,10 @@ use bowline_core::{
 };
 use bowline_store::{Head, Posted, Posting, RunKey, StartRun};
 
-use super::{Core, submit::TurnCommit};
+use super::{
+    Core,
+    submit::{Patience, TurnCommit},
+};
 use crate::{Error, Result};
 
 impl Core {
@@ -74,7 +77,8 @@ impl Core {
         let mut decided = draft.finish();
         decided.effects.push(Effect::Begin(Box::new(birth)));
         let (run, expected) = (head.run, head.version);
-        self.commit(TurnCommit { run, fence: None, expected, decided, release: true }).await?;
+        let turn = TurnCommit { run, fence: None, expected, decided, release: true };
+        self.commit(turn, Patience::Short).await?;
         Ok(())
     }
 }

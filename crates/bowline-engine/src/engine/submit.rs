@@ -14,12 +14,21 @@ use bowline_core::{
     RunId, Signal, Terminate, Version,
 };
 use bowline_store::{
-    Commit, Committed, Error as StoreError, NewReceipt, Posted, Posting, Quarantine, RunKey,
+    Commit, Committed, Error as StoreError, NewReceipt, Posted, Posting, Quarantine, Read, RunKey,
 };
 pub use start::StartOptions;
 
 use super::Core;
 use crate::{Error, Result, limits};
+
+/// For how long a store that cannot be reached is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// For a few seconds: somebody waits for the answer, and can ask again.
+    Short,
+    /// Until the engine stops: nobody else will do it.
+    Long,
+}
 
 /// A decision about a run, on its way to the store.
 #[derive(Clone, Debug)]
@@ -61,18 +70,44 @@ impl Core {
     where
         F: Future<Output = bowline_store::Result<T>>,
     {
+        self.calling(Patience::Short, call).await
+    }
+
+    /// As [`retrying`](Self::retrying), for what nobody else will do: a store that cannot be
+    /// reached for an hour is a delay of an hour, and nothing else.
+    pub(crate) async fn patiently<T, F>(&self, call: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = bowline_store::Result<T>>,
+    {
+        self.calling(Patience::Long, call).await
+    }
+
+    pub(crate) async fn calling<T, F>(&self, patience: Patience, call: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = bowline_store::Result<T>>,
+    {
         let mut pause = limits::STORE_PAUSE;
-        for _ in 1..limits::STORE_TRIES {
-            match call().await {
-                Err(error) if error.passes() => {
-                    tracing::warn!(%error, "the store did not answer well; trying again");
-                }
+        let mut tries = 1;
+        loop {
+            let error = match call().await {
+                Err(error) if may_pass(&error, patience) => error,
                 done => return Ok(done?),
+            };
+            let is_last = match patience {
+                Patience::Short => tries == limits::STORE_TRIES,
+                Patience::Long => self.stopping.is_cancelled(),
+            };
+            if is_last {
+                return Err(error.into());
             }
-            self.clock.sleep_until(self.now().after(pause)).await;
-            pause *= 2;
+            tracing::warn!(%error, tries, "the store did not answer well; trying again");
+            tokio::select! {
+                () = self.clock.sleep_until(self.now().after(pause)) => {}
+                () = self.stopping.cancelled(), if patience == Patience::Long => {}
+            }
+            pause = limits::STORE_PAUSE_MAX.min(pause * 2);
+            tries += 1;
         }
-        Ok(call().await?)
     }
 
     /// Puts a message into an inbox.
@@ -87,15 +122,31 @@ impl Core {
     }
 
     pub(crate) async fn post(&self, posting: Posting) -> Result<Posted> {
-        self.retrying(|| {
-            let posted = self.store.post(vec![posting.clone()]);
-            async move { posted.await.pop().unwrap_or(Err(StoreError::Shut)) }
-        })
-        .await
+        let posted = self
+            .retrying(|| {
+                let posted = self.store.post(vec![posting.clone()]);
+                async move { posted.await.pop().unwrap_or(Err(StoreError::Shut)) }
+            })
+            .await?;
+        match posted {
+            Posted::Delivered(run, _) => self.net.owe(run),
+            _ => self.net.touch(),
+        }
+        Ok(posted)
+    }
+
+    /// A request without a name gets one: a post whose outcome was unknown is sent again, and
+    /// must count once.
+    fn named(&self, request_id: RequestId) -> RequestId {
+        match request_id.is_empty() {
+            true => format!("{:032x}", self.draw()).into(),
+            false => request_id,
+        }
     }
 
     /// Sends a signal.
     pub(crate) async fn signal(&self, to: Address, signal: Signal) -> Result<RunId> {
+        let signal = Signal { request_id: self.named(signal.request_id), ..signal };
         let text = signal.name.as_str();
         if text.is_empty() || text.len() > bowline_core::limits::TEXT_MAX {
             return Err(Error::Invalid("a signal needs a name of at most 1,000 bytes".into()));
@@ -118,21 +169,35 @@ impl Core {
             external: None,
             wire: None,
         };
-        self.with_receipt(to, Message::Cancel(Box::new(cancel)), cause).await
+        Ok(self.with_receipt(to, Message::Cancel(Box::new(cancel)), cause).await?.0)
     }
 
     /// Closes a run without asking its code.
-    pub(crate) async fn terminate(&self, to: Address, cause: Cause) -> Result<ReceiptId> {
+    pub(crate) async fn terminate(
+        self: &Arc<Self>,
+        to: Address,
+        cause: Cause,
+    ) -> Result<ReceiptId> {
         let terminate = Terminate { cause: cause.clone(), details: None, wire: None };
-        self.with_receipt(to, Message::Terminate(Box::new(terminate)), cause).await
+        let message = Message::Terminate(Box::new(terminate));
+        let (id, posted) = self.with_receipt(to, message, cause).await?;
+        if let Posted::Delivered(run, _) | Posted::Repeated(run) = posted {
+            self.spawn(self.clone().close_soon(run));
+        }
+        Ok(id)
     }
 
-    async fn with_receipt(&self, to: Address, message: Message, cause: Cause) -> Result<ReceiptId> {
+    async fn with_receipt(
+        &self,
+        to: Address,
+        message: Message,
+        cause: Cause,
+    ) -> Result<(ReceiptId, Posted)> {
         let id = ReceiptId(self.draw());
         let keep_until = self.now().after(self.settings.receipts_kept);
         let receipt = NewReceipt { id, cause, keep_until };
-        self.post_message(to, message, Some(receipt)).await?;
-        Ok(id)
+        let posted = self.post_message(to, message, Some(receipt)).await?;
+        Ok((id, posted))
     }
 
     /// Cancels one activity, timer or child of a run.
@@ -149,11 +214,26 @@ impl Core {
 
     /// Writes a decision. Slots for what may start at once are reserved before, so that an attempt
     /// whose start is durable always has one.
-    pub(crate) async fn commit(self: &Arc<Self>, turn: TurnCommit) -> Result<Committed> {
+    pub(crate) async fn commit(
+        self: &Arc<Self>,
+        turn: TurnCommit,
+        patience: Patience,
+    ) -> Result<Committed> {
         let updates = fold::updates(&turn.decided);
         let run = turn.run;
         let mut folded = fold::fold(self, turn);
-        let committed = self.write(folded.commit).await?;
+        let told: Vec<_> = folded.commit.posts.iter().map(|post| post.to.clone()).collect();
+        // The answer brings along what waits by then.
+        self.net.paid(run);
+        let committed = match self.write(folded.commit, patience).await {
+            Ok(committed) => committed,
+            Err(error) => {
+                folded.starts.give_back(self, run);
+                return Err(error);
+            }
+        };
+        self.net.touch();
+        told.iter().for_each(|to| self.net.owe_to(to));
         for (activity, attempt) in &committed.started {
             folded.starts.begin(self, run, *activity, *attempt);
         }
@@ -167,17 +247,22 @@ impl Core {
 
     /// Lets go of a run that this member holds, whatever has happened to it meanwhile.
     pub(crate) async fn release(self: &Arc<Self>, run: RunId, fence: Fence) -> Result<()> {
-        self.bare(run, Some(fence), None).await
+        self.bare(run, Some(fence), None, Patience::Long).await
     }
 
-    /// Puts a run into quarantine or takes it out, and lets go of it.
+    /// Puts a run into quarantine, and lets go of it.
     pub(crate) async fn quarantine(
         self: &Arc<Self>,
         run: RunId,
         fence: Option<Fence>,
-        quarantine: Option<Quarantine>,
+        quarantine: Quarantine,
     ) -> Result<()> {
-        self.bare(run, fence, Some(quarantine)).await
+        self.bare(run, fence, Some(Some(quarantine)), Patience::Long).await
+    }
+
+    /// Takes a run out of quarantine: its turn is tried again.
+    pub(crate) async fn retry(self: &Arc<Self>, run: RunId) -> Result<()> {
+        self.bare(run, None, Some(None), Patience::Short).await
     }
 
     async fn bare(
@@ -185,18 +270,22 @@ impl Core {
         run: RunId,
         fence: Option<Fence>,
         quarantine: Option<Option<Quarantine>>,
+        patience: Patience,
     ) -> Result<()> {
         loop {
-            let head = self.head(RunKey::Run(run)).await?;
+            let read = Read::head(RunKey::Run(run));
+            let found = self.calling(patience, || self.store.read(read.clone())).await?;
+            let head = found.ok_or(Error::NotFound("run"))?.head;
             let lost = fence.is_some() && head.holder != fence;
             if lost || !head.status.is_open() {
                 return Ok(());
             }
             let commit =
                 Commit { quarantine: quarantine.clone(), ..fold::bare(self, &head, fence) };
-            match self.write(commit).await {
+            match self.write(commit, patience).await {
                 Err(error) if error.is_race() => {}
                 done => {
+                    self.net.touch();
                     self.followers.tell(run);
                     return done.map(drop);
                 }
@@ -204,11 +293,18 @@ impl Core {
         }
     }
 
-    async fn write(&self, commit: Commit) -> Result<Committed> {
-        self.retrying(|| {
+    async fn write(&self, commit: Commit, patience: Patience) -> Result<Committed> {
+        self.calling(patience, || {
             let done = self.store.commit(vec![commit.clone()]);
             async move { done.await.pop().unwrap_or(Err(StoreError::Shut)) }
         })
         .await
     }
+}
+
+/// Whether the same call may succeed later. What nobody else will do also waits for a disk that
+/// is full, or a store that fails in a way of its own.
+fn may_pass(error: &StoreError, patience: Patience) -> bool {
+    let failing = matches!(error, StoreError::Backend(_) | StoreError::ReadOnly(_));
+    error.passes() || (failing && patience == Patience::Long)
 }

@@ -36,9 +36,11 @@ pub(crate) async fn once(core: &Arc<Core>) -> bool {
         limit: limits::SWEEP,
         retention: core.settings.retention,
     };
-    match core.retrying(|| core.store.sweep(sweep.clone())).await {
+    match core.heed(core.patiently(|| core.store.sweep(sweep.clone())).await) {
         Ok(swept) => {
             if swept.rows > 0 {
+                // It may have told runs of whatever was lost.
+                core.net.owe_any();
                 core.followers.tell_all();
             }
             // Other work gets its turn between two pieces.

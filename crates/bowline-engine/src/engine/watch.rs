@@ -59,15 +59,20 @@ fn pass_on(core: &Arc<Core>, hint: Hint) {
 
 /// Something may have happened anywhere.
 fn everything(core: &Arc<Core>) {
-    core.bells.intake.notify_one();
     core.bells.renew.notify_one();
+    everywhere(core);
+    if let Some(local) = core.local.get() {
+        local.everything();
+    }
+}
+
+/// Everything that the engine itself waits for is looked at.
+pub(super) fn everywhere(core: &Arc<Core>) {
+    core.bells.intake.notify_one();
     core.bells.sweep.notify_one();
     core.bells.alarm_at(core.now());
     core.followers.tell_all();
     core.polls.everything();
-    if let Some(local) = core.local.get() {
-        local.everything();
-    }
 }
 
 impl Core {

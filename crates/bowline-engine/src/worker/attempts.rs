@@ -1,12 +1,12 @@
 //! The attempts that run here: told what they must know, reported, settled.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
     time::Duration,
 };
 
-use bowline_core::{CancelActivity, Cause, Ending, NoticeId, Rung, Time};
+use bowline_core::{CancelActivity, Cause, Code, Ending, Fence, NoticeId, Rung, Time};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
@@ -41,7 +41,8 @@ struct State {
     heartbeats: BTreeMap<AttemptKey, Heartbeat>,
     sightings: BTreeMap<AttemptKey, Sighting>,
     draining: Option<(Time, Cause)>,
-    settling: BTreeSet<AttemptKey>,
+    /// What is on its way to the rows, in order for each attempt.
+    settling: BTreeMap<AttemptKey, VecDeque<AttemptEnd>>,
 }
 
 impl Attempts {
@@ -80,23 +81,18 @@ impl Attempts {
         assignment: Assignment,
         code: Arc<dyn ActivityCode>,
         permit: Permit,
-    ) -> Option<(AttemptKey, AttemptEnd)> {
+    ) -> Option<AttemptEnd> {
         let key = assignment.key();
         let now = self.supervision.clock.now();
         let mut state = self.state.lock();
         if let Some((_, notice)) = state.early.remove(&key)
             && notice.cancel
         {
-            state.settling.insert(key);
-            let end = AttemptEnd {
-                attempt: reference(key),
-                fence: assignment.fence,
-                ending: Ending::Cancelled(None),
+            return Some(AttemptEnd {
                 rung: Some(Rung::NeverStarted),
                 delivered_at: Some(now),
-                observed_at: None,
-            };
-            return Some((key, end));
+                ..plain_end(key, assignment.fence, Ending::Cancelled(None))
+            });
         }
         let attempt = self.supervision.start(assignment, code, permit);
         if let Some((deadline, cause)) = state.draining.clone() {
@@ -118,7 +114,7 @@ impl Attempts {
                 drop(state);
                 tell(&attempt, notice);
             }
-        } else if !state.settling.contains(&key) && state.early.len() < limits::NOTICES {
+        } else if !state.settling.contains_key(&key) && state.early.len() < limits::NOTICES {
             state.early.insert(key, (now, notice));
         }
     }
@@ -140,6 +136,35 @@ impl Attempts {
             sightings: std::mem::take(&mut state.sightings).into_values().collect(),
         }
     }
+
+    /// Keeps reports that could not be passed on, unless there is newer word.
+    pub(super) fn give_back(&self, reports: Reports) {
+        let mut state = self.state.lock();
+        for beat in reports.heartbeats {
+            state.heartbeats.entry(key(beat.attempt)).or_insert(beat);
+        }
+        for seen in reports.sightings {
+            let newer = state.sightings.entry(key(seen.attempt)).or_insert(seen);
+            newer.delivered_at = newer.delivered_at.min(seen.delivered_at);
+            newer.observed_at = newer.observed_at.or(seen.observed_at);
+        }
+    }
+
+    /// An attempt belongs to somebody else now, or to nobody: its code is told to stop.
+    pub(super) fn lost(&self, attempt: AttemptRef) {
+        let attempt = self.state.lock().running.get(&key(attempt)).cloned();
+        attempt.iter().for_each(stop_lost);
+    }
+
+    /// The same for all of them.
+    pub(super) fn all_lost(&self) {
+        let running: Vec<_> = self.state.lock().running.values().cloned().collect();
+        running.iter().for_each(stop_lost);
+    }
+}
+
+fn stop_lost(attempt: &Attempt) {
+    attempt.tell(Notice::Stop { cause: Cause::new(Code::LeaseLost) });
 }
 
 impl State {
@@ -175,6 +200,10 @@ fn reference(key: AttemptKey) -> AttemptRef {
     AttemptRef { run: key.run, activity: key.activity, attempt: key.attempt }
 }
 
+fn key(attempt: AttemptRef) -> AttemptKey {
+    AttemptKey { run: attempt.run, activity: attempt.activity, attempt: attempt.attempt }
+}
+
 /// Takes reports until the engine stops.
 pub(super) async fn run(worker: Arc<Worker>, mut reports: mpsc::Receiver<Report>) {
     while let Some(report) = reports.recv().await {
@@ -196,25 +225,13 @@ impl Worker {
                 state.heartbeats.insert(key, Heartbeat { attempt, proof, details });
             }
             What::Ended(ended) => {
-                state.running.remove(&key);
-                state.settling.insert(key);
-                drop(state);
                 let end = end(key, fence, ended);
-                let worker = self.clone();
-                return self.core.finish(async move { worker.settle(key, end).await });
+                drop(state);
+                return self.settle(end);
             }
             What::Late(ending) => {
                 drop(state);
-                let end = AttemptEnd {
-                    attempt: reference(key),
-                    fence,
-                    ending,
-                    rung: None,
-                    delivered_at: None,
-                    observed_at: None,
-                };
-                let worker = self.clone();
-                return self.core.finish(async move { worker.settle(key, end).await });
+                return self.settle(plain_end(key, fence, ending));
             }
             _ => return,
         }
@@ -222,24 +239,52 @@ impl Worker {
         self.core.bells.renew.notify_one();
     }
 
-    pub(super) async fn settle(self: Arc<Self>, key: AttemptKey, end: AttemptEnd) {
-        let name = (end.attempt.run, end.attempt.activity, end.attempt.attempt);
-        if let Err(error) = self.core.settle(end).await {
-            // The row still says that this attempt runs: the next start will find it.
-            tracing::error!(?name, %error, "the attempt could not be settled");
+    /// Writes the end of an attempt, after what was said about it before.
+    pub(super) fn settle(self: &Arc<Self>, end: AttemptEnd) {
+        let key = key(end.attempt);
+        let mut state = self.attempts.state.lock();
+        // It counts as running until it counts as settling: somebody may wait for neither.
+        let is_first = !state.settling.contains_key(&key);
+        state.settling.entry(key).or_default().push_back(end);
+        state.running.remove(&key);
+        drop(state);
+        if is_first {
+            let worker = self.clone();
+            self.core.finish(async move { worker.settle_in_order(key).await });
         }
-        self.attempts.state.lock().settling.remove(&key);
+    }
+
+    async fn settle_in_order(self: Arc<Self>, key: AttemptKey) {
+        loop {
+            let next = {
+                let mut state = self.attempts.state.lock();
+                let next = state.settling.get_mut(&key).and_then(VecDeque::pop_front);
+                if next.is_none() {
+                    state.settling.remove(&key);
+                }
+                next
+            };
+            let Some(end) = next else { break };
+            if let Err(error) = self.core.settle(end).await {
+                // The row still says that this attempt runs: the next start will find it.
+                tracing::error!(?key, %error, "the attempt could not be settled");
+            }
+        }
         self.attempts.settled.notify_one();
     }
 }
 
-fn end(key: AttemptKey, fence: bowline_core::Fence, ended: Ended) -> AttemptEnd {
+fn end(key: AttemptKey, fence: Fence, ended: Ended) -> AttemptEnd {
     AttemptEnd {
-        attempt: reference(key),
-        fence,
-        ending: ended.ending,
         rung: ended.rung,
         delivered_at: ended.delivered_at,
         observed_at: ended.observed_at,
+        ..plain_end(key, fence, ended.ending)
     }
+}
+
+/// An end of an attempt that nobody told to stop.
+fn plain_end(key: AttemptKey, fence: Fence, ending: Ending) -> AttemptEnd {
+    let attempt = reference(key);
+    AttemptEnd { attempt, fence, ending, rung: None, delivered_at: None, observed_at: None }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Worker, activity};
-use crate::Result;
+use crate::{Result, limits};
 
 impl Worker {
     /// Drains. What still runs after `within` is given up and reported.
@@ -11,10 +11,19 @@ impl Worker {
         self.dispatch.start_draining();
         let cause = activity::drain_cause("the worker is shutting down".to_owned());
         self.attempts.drain(within, cause);
-        for lane in self.queues.values() {
-            lane.slots.idle().await;
+        let last = self.core.now().after(within).after(limits::DRAIN_LAST);
+        let settled = async {
+            for lane in self.queues.values() {
+                lane.slots.idle().await;
+            }
+            self.attempts.all_settled().await;
+        };
+        tokio::select! {
+            () = settled => {}
+            () = self.core.clock.sleep_until(last) => {
+                tracing::error!("not everything that ran here could be settled in time");
+            }
         }
-        self.attempts.all_settled().await;
         self.threads.stop().await;
         let leaked = self.leaks.leaked();
         if leaked > 0 {

@@ -1,9 +1,15 @@
 //! The worker as the engine sees it. Every call returns at once: it rings a bell or tells code.
 
+use std::collections::BTreeSet;
+
 use bowline_core::{Name, Namespace, Notice, Queue, RunId};
+use bowline_store::Head;
 
 use super::{Worker, activity};
-use crate::engine::desk::{Assignment, Local, Reports, Reservation};
+use crate::engine::{
+    desk::{Assignment, AttemptRef, Local, Reports, Reservation},
+    net::Owed,
+};
 
 impl Local for Worker {
     fn inbox_grew(&self, run: RunId) {
@@ -26,6 +32,14 @@ impl Local for Worker {
         self.dispatch.turns.notify_one();
         self.threads.held().into_iter().for_each(|run| self.dispatch.inbox_grew(run));
         self.queues.values().for_each(|lane| lane.bell.ring());
+    }
+
+    fn holds(&self, run: RunId) -> bool {
+        self.threads.holds(run)
+    }
+
+    fn has_code(&self, head: &Head) -> bool {
+        self.queues.contains_key(&head.queue) && self.workflows.find(&head.name).is_some()
     }
 
     fn closed(&self, run: RunId) {
@@ -54,6 +68,29 @@ impl Local for Worker {
         self.attempts.take_reports()
     }
 
+    fn give_back(&self, reports: Reports) {
+        self.attempts.give_back(reports);
+    }
+
+    fn look(&self, owed: Owed) {
+        self.dispatch.turns.notify_one();
+        self.queues.values().for_each(|lane| lane.bell.ring());
+        let held: BTreeSet<RunId> = self.threads.held().into_iter().collect();
+        // A run that is held nowhere is claimed, or has gone on as another one.
+        let all = owed.all || !owed.runs.is_subset(&held);
+        let runs = if all { held } else { owed.runs };
+        runs.into_iter().for_each(|run| self.dispatch.inbox_grew(run));
+    }
+
+    fn lost(&self, attempt: AttemptRef) {
+        self.attempts.lost(attempt);
+    }
+
+    fn all_lost(&self) {
+        self.dispatch.start_draining();
+        self.attempts.all_lost();
+    }
+
     fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation> {
         let lane = self.queues.get(queue)?;
         if lane.bell.is_behind() || self.dispatch.is_draining() {
@@ -77,10 +114,10 @@ impl Worker {
             // Claims and reservations are filtered by name.
             return tracing::error!(name = %assignment.spec.name, "no such activity");
         };
-        if let Some((key, end)) = self.attempts.start(assignment, code, permit)
+        if let Some(end) = self.attempts.start(assignment, code, permit)
             && let Some(worker) = self.itself.upgrade()
         {
-            self.core.finish(async move { worker.settle(key, end).await });
+            worker.settle(end);
         }
     }
 

@@ -84,7 +84,7 @@ impl Core {
             observed_at: None,
             now: self.now(),
         };
-        match self.settle_any(settle).await? {
+        match self.settle_remote(settle).await? {
             Step::Ended | Step::Requeued(_) => Ok(()),
             _ => Err(Error::BadToken("the attempt is over".into())),
         }

@@ -15,7 +15,7 @@ use crate::{
     engine::{
         Core,
         run::{events, state},
-        submit::TurnCommit,
+        submit::{Patience, TurnCommit},
     },
 };
 
@@ -106,7 +106,7 @@ impl Core {
                 decided: draft.clone().finish(),
                 release: false,
             };
-            match self.commit(turn).await {
+            match self.commit(turn, Patience::Short).await {
                 Ok(_) => {
                     history.extend(draft.events().iter().cloned());
                     return Ok(Some(handed_out(&draft, token, history)));
@@ -145,7 +145,7 @@ impl Core {
                 decided: draft.clone().finish(),
                 release: false,
             };
-            match self.commit(turn).await {
+            match self.commit(turn, Patience::Short).await {
                 Ok(_) => {
                     let next = match next {
                         Some(token) => Some(self.hand_out(&draft, token).await?),
@@ -176,7 +176,7 @@ impl Core {
                 decided: draft.finish(),
                 release: false,
             };
-            match self.commit(turn).await {
+            match self.commit(turn, Patience::Short).await {
                 Ok(_) => return Ok(()),
                 Err(error) if error.is_race() => {}
                 Err(error) => return Err(error),

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{
-    ActivitySpec, Alarm, Batch, Decided, Effect, EventId, Fence, Holder, Name, RunId, State, Time,
-    UpdateId, UpdateStage, Version, WorkflowId, codec,
+    ActivitySpec, Alarm, Batch, Decided, Effect, Ending, EventId, Fence, Holder, Name, RunId,
+    State, Time, UpdateId, UpdateStage, Version, WorkflowId, codec,
 };
 use bowline_store::{Close, Commit, Head, NewActivity, RunCancel, Snapshot, StartNow};
 
@@ -12,7 +12,7 @@ use super::TurnCommit;
 use crate::{
     engine::{
         Core,
-        desk::{Assignment, Reservation},
+        desk::{Assignment, AttemptEnd, AttemptRef, Reservation},
     },
     limits,
 };
@@ -51,6 +51,27 @@ impl Starts {
         };
         if let Some(local) = core.local.get() {
             local.begin(reservation, assignment);
+        }
+    }
+
+    /// The commit was not done, as far as anybody knows. If it was after all, these attempts
+    /// stand on their rows and nobody runs them: they go back into their queues.
+    pub(super) fn give_back(self, core: &Arc<Core>, run: RunId) {
+        for (activity, (reservation, _)) in self.reserved {
+            let end = AttemptEnd {
+                attempt: AttemptRef { run, activity, attempt: 1 },
+                fence: reservation.fence,
+                ending: Ending::Returned,
+                rung: None,
+                delivered_at: None,
+                observed_at: None,
+            };
+            let core = core.clone();
+            core.clone().finish(async move {
+                if let Err(error) = core.settle(end).await {
+                    tracing::warn!(%run, %activity, %error, "an attempt could not be given back");
+                }
+            });
         }
     }
 }

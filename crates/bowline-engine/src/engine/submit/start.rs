@@ -50,7 +50,8 @@ impl StartOptions {
 
 impl Core {
     /// Starts a run, or answers with the one that serves instead.
-    pub(crate) async fn start(self: &Arc<Self>, options: StartOptions) -> Result<RunId> {
+    pub(crate) async fn start(self: &Arc<Self>, mut options: StartOptions) -> Result<RunId> {
+        options.started.request_id = self.named(options.started.request_id);
         let request_id = options.started.request_id.clone();
         let conflict = options.conflict;
         let otherwise = options.signal.clone().map(|signal| Message::Signal(Box::new(signal)));

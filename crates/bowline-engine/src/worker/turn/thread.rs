@@ -59,6 +59,10 @@ impl Shared {
         self.held.lock().keys().copied().collect()
     }
 
+    pub(super) fn holds(&self, run: RunId) -> bool {
+        self.held.lock().contains_key(&run)
+    }
+
     pub(super) fn leases(&self) -> Vec<(RunId, bowline_core::Fence)> {
         self.held.lock().iter().map(|(run, fence)| (*run, *fence)).collect()
     }
@@ -183,6 +187,10 @@ impl Thread {
                     true => self.turn(run),
                     false => self.forget(run),
                 }
+            }
+            // The store has refused it for a reason that will not go away by itself.
+            Err(error) if !error.is_race() && !self.core.stopping.is_cancelled() => {
+                self.failed(run, &error.to_string(), false);
             }
             // What the code did in memory is not what history says: only a replay can tell.
             Err(error) => {

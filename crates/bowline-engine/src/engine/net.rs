@@ -1,0 +1,96 @@
+//! The safety net under the hints: what must be looked at even if every hint was lost.
+//!
+//! In:    every write of this engine, and every inbox that it knows to have grown.
+//! Out:   one look at everything that may wait, some time after the first such write.
+//! Never: wakes an idle process. Where nothing was written, nothing is looked for.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use bowline_core::{Address, RunId};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::{Core, watch};
+use crate::limits;
+
+/// What is to be looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Net {
+    dirty: AtomicBool,
+    pub(crate) touched: Notify,
+    owed: Mutex<Owed>,
+}
+
+/// Inboxes that have grown, and that nobody has read since.
+#[derive(Debug, Default)]
+pub(crate) struct Owed {
+    pub(crate) runs: BTreeSet<RunId>,
+    /// Any of the runs that are held here may have to be read.
+    pub(crate) all: bool,
+}
+
+impl Net {
+    /// Something was written: it may give somebody work.
+    pub(crate) fn touch(&self) {
+        if !self.dirty.swap(true, Ordering::AcqRel) {
+            self.touched.notify_one();
+        }
+    }
+
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.dirty.load(Ordering::Acquire)
+    }
+
+    /// A message was put into an inbox.
+    pub(crate) fn owe(&self, run: RunId) {
+        let mut owed = self.owed.lock();
+        match owed.runs.len() < limits::OWED {
+            true => drop(owed.runs.insert(run)),
+            false => owed.all = true,
+        }
+        drop(owed);
+        self.touch();
+    }
+
+    /// The same, where the run may not be known.
+    pub(crate) fn owe_to(&self, to: &Address) {
+        match to {
+            Address::Run(run) | Address::Chain(run) => self.owe(*run),
+            Address::Current(..) => self.owe_any(),
+        }
+    }
+
+    /// The same, where nobody knows which runs got one.
+    pub(crate) fn owe_any(&self) {
+        self.owed.lock().all = true;
+        self.touch();
+    }
+
+    /// An inbox is about to be read. Said before the read begins: what comes after it is owed
+    /// again.
+    pub(crate) fn paid(&self, run: RunId) {
+        self.owed.lock().runs.remove(&run);
+    }
+
+    fn take(&self) -> Option<Owed> {
+        let dirty = self.dirty.swap(false, Ordering::AcqRel);
+        dirty.then(|| std::mem::take(&mut *self.owed.lock()))
+    }
+}
+
+impl Core {
+    /// Looks everywhere, if anything was written since the last look.
+    pub(crate) fn look(self: &Arc<Self>) {
+        let Some(owed) = self.net.take() else { return };
+        watch::everywhere(self);
+        if let Some(local) = self.local.get() {
+            local.look(owed);
+        }
+    }
+}
