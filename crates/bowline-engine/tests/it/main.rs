@@ -13,6 +13,7 @@ mod child;
 mod external;
 mod flow;
 mod query;
+mod race_claim;
 mod replaying;
 mod slice;
 mod starting;

@@ -2,4 +2,8 @@
 
 pub(crate) mod bench;
 pub(crate) mod code;
+pub(crate) mod flows;
+pub(crate) mod gate;
 pub(crate) mod log;
+pub(crate) mod probe;
+pub(crate) mod stage;

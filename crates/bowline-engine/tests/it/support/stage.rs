@@ -1,0 +1,167 @@
+//! Where stories about cancels are played: an engine on a store behind gates, on every store that
+//! there is, in processes that can be killed.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bowline_core::{ReceiptId, RunId};
+use bowline_engine::{
+    Builder, CancelRequest, Engine, QueueOptions, clock::ManualClock, ids::CountedIds,
+};
+use bowline_store::{Leftovers, Phase, Store, memory::MemoryStore};
+use tokio::runtime::Runtime;
+
+use super::gate::{Gated, Gates};
+use crate::world::{QUEUE, history, within};
+
+/// Opens a store, again and again: the second time as a new process finds it after the one before
+/// was killed.
+type Open = Box<dyn Fn() -> Arc<dyn Store>>;
+
+/// A way to have a store, by name. Whoever adds another store to this list has it tried with
+/// every story.
+fn stores() -> Vec<(&'static str, Open)> {
+    vec![("memory", in_memory())]
+}
+
+fn in_memory() -> Open {
+    let store = MemoryStore::new();
+    Box::new(move || Arc::new(store.reopen()))
+}
+
+/// Plays a story on every store.
+pub(crate) async fn each(story: impl AsyncFn(Stage)) {
+    for (name, open) in stores() {
+        eprintln!("on the store {name}");
+        story(Stage::new(open)).await;
+    }
+}
+
+/// A store behind gates, a clock, and nobody who works yet.
+pub(crate) struct Stage {
+    pub(crate) gates: Gates,
+    pub(crate) clock: Arc<ManualClock>,
+    ids: Arc<CountedIds>,
+    open: Open,
+    store: Mutex<Arc<dyn Store>>,
+}
+
+impl Stage {
+    fn new(open: Open) -> Self {
+        Self {
+            gates: Gates::default(),
+            clock: Arc::new(ManualClock::default()),
+            ids: Arc::new(CountedIds::default()),
+            store: Mutex::new(open()),
+            open,
+        }
+    }
+
+    /// The store itself, past all gates.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        self.store.lock().unwrap().clone()
+    }
+
+    /// An engine that works on one queue, with two threads.
+    pub(crate) fn builder(&self) -> Builder {
+        self.builder_with(QueueOptions::default())
+    }
+
+    pub(crate) fn builder_with(&self, options: QueueOptions) -> Builder {
+        let store: Arc<dyn Store> =
+            Arc::new(Gated { inner: self.store(), gates: self.gates.clone() });
+        Engine::builder(store)
+            .clock(self.clock.clone())
+            .ids(self.ids.clone())
+            .identity("worker")
+            .threads(2)
+            .queue(QUEUE, options)
+    }
+
+    /// Opens the store again, as after a crash of whoever had it.
+    pub(crate) fn reopen(&self) {
+        *self.store.lock().unwrap() = (self.open)();
+    }
+
+    pub(crate) fn advance(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
+    }
+
+    /// Starts an engine in a process of its own, as far as tasks go: it can be killed.
+    pub(crate) async fn process(&self, builder: Builder) -> Process {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime can be made");
+        let started = runtime.spawn(builder.start()).await.expect("starting does not panic");
+        Process { engine: started.expect("the engine starts"), runtime: Some(runtime) }
+    }
+}
+
+/// An engine that can be killed.
+pub(crate) struct Process {
+    pub(crate) engine: Engine,
+    runtime: Option<Runtime>,
+}
+
+impl Process {
+    /// Everything that this process was doing stops in the middle.
+    pub(crate) fn kill(mut self) {
+        self.runtime.take().expect("it is killed once").shutdown_background();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// So many slots, and no limit of speed.
+pub(crate) fn slots(slots: usize) -> QueueOptions {
+    QueueOptions { slots, rate: None }
+}
+
+/// Alice asks for a cancel.
+pub(crate) async fn cancel(engine: &Engine, run: RunId) -> ReceiptId {
+    let request = CancelRequest::new("enough", "alice");
+    engine.cancel(run, request).await.expect("the cancel is taken")
+}
+
+/// Waits until a cancel has come so far.
+pub(crate) async fn reaches(engine: &Engine, receipt: ReceiptId, phase: Phase) -> Leftovers {
+    let waited = tokio::time::timeout(Duration::from_secs(30), engine.wait(receipt, phase)).await;
+    match waited {
+        Ok(left) => left.expect("the receipt is there"),
+        Err(_) => {
+            let left = engine.receipt(receipt).await.expect("the receipt is there");
+            panic!("waited for {phase:?}, and it is {:?}: {left:#?}", left.phase());
+        }
+    }
+}
+
+/// Waits until a cancel is clean, and checks that nothing at all is left.
+pub(crate) async fn comes_clean(engine: &Engine, receipt: ReceiptId) -> Leftovers {
+    let left = reaches(engine, receipt, Phase::Clean).await;
+    assert!(left.remainder().is_empty() && left.queued == 0 && left.unswept == 0, "{left:#?}");
+    assert!(left.runs.iter().all(|line| !line.status.is_open()), "{left:#?}");
+    for line in &left.runs {
+        history(engine, line.run).await;
+    }
+    let orphans = engine.orphans().await.expect("orphans are listed");
+    assert!(orphans.is_empty(), "{orphans:#?}");
+    left
+}
+
+/// Lets everything go on that can, so that what should not happen has had its chance.
+pub(crate) async fn settle_down(engine: &Engine, run: RunId) {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+        within("a read", engine.head(run)).await.expect("the run is there");
+    }
+}
