@@ -40,7 +40,7 @@ impl Threads {
         if late < patience {
             return Ok(());
         }
-        tracing::error!(run = %stuck, ?late, "workflow code does not return; its thread is given up");
+        tracing::error!(run = %stuck, ?late, "a turn does not return: its thread is given up");
         let seat = self.seat(core, place)?;
         *self.seats[place].write() = seat;
         shared.given_up.store(true, Ordering::Release);
