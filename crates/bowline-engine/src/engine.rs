@@ -21,7 +21,7 @@ pub(crate) mod watch;
 
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -55,7 +55,7 @@ pub(crate) struct Core {
     /// How cancels and stops reach workers.
     pub(crate) control: control::Control,
     /// The local worker, if there is one.
-    pub(crate) local: OnceLock<Arc<dyn desk::Local>>,
+    pub(crate) local: desk::Place,
     /// Remote workers that wait for turns, activities or notices.
     pub(crate) polls: remote::Polls,
     /// Wakes the loops below.
@@ -102,7 +102,7 @@ impl Core {
             followers: follow::Followers::default(),
             updates: update::Waiters::default(),
             control: control::Control::default(),
-            local: OnceLock::new(),
+            local: desk::Place::default(),
             polls: remote::Polls::default(),
             bells: watch::Bells::default(),
             net: net::Net::default(),

@@ -336,6 +336,7 @@ impl Engine {
         self.core.stopping.cancel();
         self.core.background.close();
         self.core.background.wait().await;
+        self.core.local.leave();
         left
     }
 }

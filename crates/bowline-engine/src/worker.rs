@@ -93,7 +93,7 @@ impl Worker {
             dispatch: dispatch::Bells::default(),
         });
         let local: Arc<dyn Local> = worker.clone();
-        if core.local.set(local).is_err() {
+        if !core.local.take(local) {
             return Err(Error::Invalid("this engine has a worker already".into()));
         }
         worker.park_crashed().await;

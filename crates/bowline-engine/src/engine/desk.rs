@@ -13,6 +13,7 @@ use bowline_store::{
     ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Head, HolderKind, Quarantine, Read,
     Settle, Want,
 };
+use parking_lot::RwLock;
 
 use super::{
     Core,
@@ -22,6 +23,33 @@ use super::{
 };
 pub(crate) use crate::worker::{activity::Assignment, slots::Permit};
 use crate::{Error, Result};
+
+/// Where the local worker sits, if there is one. It leaves when the engine closes: worker and
+/// engine hold each other, and would keep the store open for ever.
+#[derive(Default)]
+pub(crate) struct Place(RwLock<Option<Arc<dyn Local>>>);
+
+impl Place {
+    /// The worker, while it is there.
+    pub(crate) fn get(&self) -> Option<Arc<dyn Local>> {
+        self.0.read().clone()
+    }
+
+    /// Seats the worker; false if another one sits there.
+    pub(crate) fn take(&self, local: Arc<dyn Local>) -> bool {
+        let mut place = self.0.write();
+        let free = place.is_none();
+        if free {
+            *place = Some(local);
+        }
+        free
+    }
+
+    /// The worker leaves.
+    pub(crate) fn leave(&self) {
+        self.0.write().take();
+    }
+}
 
 /// The local worker, as the engine sees it. Calls return at once.
 pub(crate) trait Local: Send + Sync {
