@@ -77,7 +77,7 @@ impl Worker {
             bell: dispatch::LaneBell::default(),
         };
         let queues = setup.queues.iter().map(|(queue, o)| (queue.clone(), lane(*o))).collect();
-        let (attempts, reports) = Attempts::new(core);
+        let (attempts, reports) = Attempts::new(core)?;
         let threads = Threads::start(core, &setup)?;
         let patience = setup.stuck_after;
         let worker = Arc::new_cyclic(|itself| Self {

@@ -8,7 +8,10 @@ use std::{
 
 use bowline_core::{CancelActivity, Cause, Code, Ending, Fence, NoticeId, Rung, Time};
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc};
+use tokio::{
+    runtime::{Builder, Handle},
+    sync::{Notify, mpsc},
+};
 
 use super::{
     Worker,
@@ -17,6 +20,7 @@ use super::{
     slots::Permit,
 };
 use crate::{
+    Error, Result,
     engine::{
         Core,
         desk::{AttemptEnd, AttemptRef, Heartbeat, Proof, Reports, Sighting},
@@ -46,16 +50,15 @@ struct State {
 }
 
 impl Attempts {
-    pub(super) fn new(core: &Arc<Core>) -> (Self, mpsc::Receiver<Report>) {
+    pub(super) fn new(core: &Arc<Core>) -> Result<(Self, mpsc::Receiver<Report>)> {
         let (reports, reported) = mpsc::channel(limits::REPORTS);
-        let runtime = Arc::new(core.runtime.clone());
         let supervision = Supervision {
             clock: core.clock.clone(),
-            code: runtime.clone(),
-            watch: runtime,
+            code: Arc::new(core.runtime.clone()),
+            watch: Arc::new(watch(core)?),
             reports,
         };
-        (Self { supervision, state: Mutex::default(), settled: Notify::new() }, reported)
+        Ok((Self { supervision, state: Mutex::default(), settled: Notify::new() }, reported))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -265,6 +268,7 @@ impl Worker {
                 next
             };
             let Some(end) = next else { break };
+            self.store_heartbeat(key).await;
             if let Err(error) = self.core.settle(end).await {
                 // The row still says that this attempt runs: the next start will find it.
                 tracing::error!(?key, %error, "the attempt could not be settled");
@@ -272,6 +276,28 @@ impl Worker {
         }
         self.attempts.settled.notify_one();
     }
+
+    /// What the code last said is stored before its end: the next attempt wants to read it.
+    async fn store_heartbeat(self: &Arc<Self>, key: AttemptKey) {
+        let Some(heartbeat) = self.attempts.state.lock().heartbeats.remove(&key) else { return };
+        if let Err(error) = self.core.report(vec![heartbeat], Vec::new()).await {
+            tracing::warn!(?key, %error, "the last heartbeat of an attempt is lost");
+        }
+    }
+}
+
+/// Supervisors have a thread of their own: code that blocks the runtime that it runs on cannot
+/// keep the ladder from being climbed.
+fn watch(core: &Arc<Core>) -> Result<Handle> {
+    let fault = |error| Error::Invalid(format!("a thread could not be started: {error}"));
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(fault)?;
+    let handle = runtime.handle().clone();
+    let stopping = core.stopping.clone();
+    std::thread::Builder::new()
+        .name("bowline-watch".to_owned())
+        .spawn(move || runtime.block_on(stopping.cancelled()))
+        .map_err(fault)?;
+    Ok(handle)
 }
 
 fn end(key: AttemptKey, fence: Fence, ended: Ended) -> AttemptEnd {
