@@ -3,7 +3,6 @@
 //! One [`Core`] is shared by the doors, which ask, and by the worker, which claims and settles.
 
 pub(crate) mod alarm;
-pub(crate) mod close;
 pub(crate) mod control;
 pub(crate) mod desk;
 pub(crate) mod follow;

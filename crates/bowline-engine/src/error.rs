@@ -105,6 +105,11 @@ impl From<store::Error> for Error {
 }
 
 impl Error {
+    /// True if stored bytes do not read.
+    pub(crate) fn is_corrupt(&self) -> bool {
+        matches!(self, Self::Store(store::Error::Corrupt { .. }))
+    }
+
     /// True if somebody else was faster: reading and deciding again will do.
     pub(crate) fn is_race(&self) -> bool {
         matches!(

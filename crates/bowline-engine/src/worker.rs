@@ -97,7 +97,6 @@ impl Worker {
             return Err(Error::Invalid("this engine has a worker already".into()));
         }
         worker.park_crashed().await;
-        core.spawn(core.clone().close_left());
         core.spawn(attempts::run(worker.clone(), reports));
         core.spawn(dispatch::turns(worker.clone()));
         core.spawn(dispatch::inboxes(worker.clone()));

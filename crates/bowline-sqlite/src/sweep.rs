@@ -23,7 +23,8 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, sweep: &Sweep) -> Outcome<Swept> {
         forget::runs(tx, sweep, &mut room)?,
         forget::graves(tx, &mut room)?,
     ];
-    Ok(Swept { rows: sweep.limit - room.0, more: more.contains(&true) })
+    let next = forget::next(tx)?;
+    Ok(Swept { rows: sweep.limit - room.0, more: more.contains(&true), next })
 }
 
 /// How many rows may still be touched.

@@ -15,7 +15,8 @@ pub enum Want {
     /// Remote runs with a turn that waits for a worker. Nobody holds them: whoever commits the
     /// turn's start first has it.
     RemoteTurn,
-    /// Remote runs with unread messages and no turn in a worker's hands. Nobody holds them.
+    /// Remote runs with unread messages and no turn in a worker's hands; and all runs with a
+    /// message that does not wait for their code, in quarantine too. Nobody holds them for it.
     Intake,
 }
 

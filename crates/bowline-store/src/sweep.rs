@@ -39,4 +39,6 @@ pub struct Swept {
     pub rows: usize,
     /// Whether some work is left.
     pub more: bool,
+    /// When the next receipt expires; what it kept may go then.
+    pub next: Option<Time>,
 }

@@ -40,9 +40,6 @@ async fn ring(core: &Arc<Core>) -> Option<Time> {
             for run in fired.runs {
                 core.net.owe(run);
                 core.followers.tell(run);
-                if !core.local.get().is_some_and(|local| local.holds(run)) {
-                    core.spawn(core.clone().close_rung(run));
-                }
             }
             fired.next
         }

@@ -10,8 +10,8 @@ use bowline_core::{
 };
 pub(crate) use bowline_store::{AttemptRef, Heartbeat, Proof, Sighting};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Head, HolderKind, Quarantine, Read,
-    Settle, Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Quarantine, Read, Settle,
+    Want,
 };
 use parking_lot::RwLock;
 
@@ -61,10 +61,6 @@ pub(crate) trait Local: Send + Sync {
     fn activity_waits(&self, namespace: Namespace, queue: &Queue);
     /// Anything may have happened.
     fn everything(&self);
-    /// Whether it holds a run.
-    fn holds(&self, run: RunId) -> bool;
-    /// Whether it would have the turns of a run.
-    fn has_code(&self, head: &Head) -> bool;
     /// A run that it may hold was closed by somebody else.
     fn closed(&self, run: RunId);
     /// An attempt of its own must be told something.

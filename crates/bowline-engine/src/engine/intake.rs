@@ -1,4 +1,6 @@
 //! Messages of remote runs become events soon after they arrive, whether or not anybody polls.
+//! What closes a run without asking its code is taken in for native runs too: their code may be
+//! stuck, in quarantine, or nowhere at all.
 
 use std::sync::Arc;
 
@@ -42,8 +44,11 @@ async fn pass(core: &Arc<Core>) -> bool {
         let run = claimed.read.head.run;
         match core.take_in(&claimed.read).await {
             Ok(moved) => progress |= moved,
-            // A run that cannot be decided about must not hold up the others.
-            Err(error) => core.park(run, None, 1, error.to_string()).await,
+            // A run that does not read must not hold up the others.
+            Err(error) if claimed.read.head.quarantine.is_none() && error.is_corrupt() => {
+                core.park(run, None, 1, error.to_string()).await;
+            }
+            Err(error) => tracing::error!(%run, %error, "its messages could not be taken in"),
         }
     }
     progress
@@ -56,13 +61,20 @@ impl Core {
         let mut draft = self.draft_of(state(read)?, head.record.clone(), head.consumed);
         draft.intake(&read.inbox);
         let decided = draft.finish();
-        if decided.consumed == head.consumed {
+        let closes = !decided.state.status.is_open();
+        // What a native run's code must see is for its turn.
+        if decided.consumed == head.consumed || (head.rules.is_native() && !closes) {
             return Ok(false);
         }
         let (run, expected) = (head.run, head.version);
         let turn = TurnCommit { run, fence: None, expected, decided, release: false };
         match self.commit(turn, Patience::Long).await {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                if let Some(local) = self.local.get().filter(|_| closes) {
+                    local.closed(run);
+                }
+                Ok(true)
+            }
             // Somebody else was faster; whatever is left comes round again.
             Err(error) if error.is_race() => Ok(true),
             Err(error) => Err(error),

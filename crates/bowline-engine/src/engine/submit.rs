@@ -169,35 +169,25 @@ impl Core {
             external: None,
             wire: None,
         };
-        Ok(self.with_receipt(to, Message::Cancel(Box::new(cancel)), cause).await?.0)
+        self.with_receipt(to, Message::Cancel(Box::new(cancel)), cause).await
     }
 
     /// Closes a run without asking its code.
-    pub(crate) async fn terminate(
-        self: &Arc<Self>,
-        to: Address,
-        cause: Cause,
-    ) -> Result<ReceiptId> {
+    pub(crate) async fn terminate(&self, to: Address, cause: Cause) -> Result<ReceiptId> {
         let terminate = Terminate { cause: cause.clone(), details: None, wire: None };
         let message = Message::Terminate(Box::new(terminate));
-        let (id, posted) = self.with_receipt(to, message, cause).await?;
-        if let Posted::Delivered(run, _) | Posted::Repeated(run) = posted {
-            self.spawn(self.clone().close_soon(run));
-        }
+        let id = self.with_receipt(to, message, cause).await?;
+        self.bells.intake.notify_one();
         Ok(id)
     }
 
-    async fn with_receipt(
-        &self,
-        to: Address,
-        message: Message,
-        cause: Cause,
-    ) -> Result<(ReceiptId, Posted)> {
+    async fn with_receipt(&self, to: Address, message: Message, cause: Cause) -> Result<ReceiptId> {
         let id = ReceiptId(self.draw());
         let keep_until = self.now().after(self.settings.receipts_kept);
         let receipt = NewReceipt { id, cause, keep_until };
-        let posted = self.post_message(to, message, Some(receipt)).await?;
-        Ok((id, posted))
+        self.post_message(to, message, Some(receipt)).await?;
+        self.bells.sweep_at(keep_until);
+        Ok(id)
     }
 
     /// Cancels one activity, timer or child of a run.

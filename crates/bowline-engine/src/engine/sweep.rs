@@ -2,7 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bowline_store::Sweep;
+use bowline_core::Time;
+use bowline_store::{Sweep, Swept};
 
 use super::Core;
 use crate::limits;
@@ -13,23 +14,30 @@ const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 /// Sweeps whenever there is something to sweep, until the engine stops.
 pub(crate) async fn run(core: Arc<Core>) {
     loop {
-        while once(&core).await {}
-        match core.settings.retention {
-            // Nobody is woken for nothing: without retention only a hint can bring work.
-            None => core.bells.sweep.notified().await,
-            Some(kept) => {
-                let next = core.now().after(RETENTION_EVERY.min(kept));
-                tokio::select! {
-                    () = core.bells.sweep.notified() => {}
-                    () = core.clock.sleep_until(next) => {}
-                }
+        core.bells.sweep_due.lock().take();
+        let swept = loop {
+            match once(&core).await {
+                Some(swept) if swept.more => {}
+                swept => break swept,
             }
+        };
+        // Nobody is woken for nothing: a hint brings work, or something that was kept expires.
+        let looks = core.settings.retention.map(|kept| core.now().after(RETENTION_EVERY.min(kept)));
+        let expires = swept.and_then(|swept| swept.next);
+        let next = {
+            let mut due = core.bells.sweep_due.lock();
+            *due = [*due, expires].into_iter().flatten().min();
+            due.into_iter().chain(looks).min()
+        };
+        tokio::select! {
+            () = core.bells.sweep.notified() => {}
+            () = core.clock.sleep_until(next.unwrap_or(Time::MAX)), if next.is_some() => {}
         }
     }
 }
 
-/// Sweeps once; true if there is more.
-pub(crate) async fn once(core: &Arc<Core>) -> bool {
+/// Sweeps once.
+async fn once(core: &Arc<Core>) -> Option<Swept> {
     let sweep = Sweep {
         epoch: core.epoch,
         now: core.now(),
@@ -45,11 +53,11 @@ pub(crate) async fn once(core: &Arc<Core>) -> bool {
             }
             // Other work gets its turn between two pieces.
             tokio::task::yield_now().await;
-            swept.more
+            Some(swept)
         }
         Err(error) => {
             tracing::error!(%error, "sweeping failed; it goes on with the next hint");
-            false
+            None
         }
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Bells {
     pub(crate) renew: Notify,
     /// The earliest alarm that the alarm loop has not seen yet.
     pub(crate) alarm_due: Mutex<Option<Time>>,
+    /// The earliest moment at which something expires.
+    pub(crate) sweep_due: Mutex<Option<Time>>,
 }
 
 impl Bells {
@@ -27,6 +29,15 @@ impl Bells {
         if earliest.is_none_or(|known| due < known) {
             *earliest = Some(due);
             self.alarm.notify_one();
+        }
+    }
+
+    /// Something that is kept expires then, perhaps earlier than all else.
+    pub(crate) fn sweep_at(&self, due: Time) {
+        let mut earliest = self.sweep_due.lock();
+        if earliest.is_none_or(|known| due < known) {
+            *earliest = Some(due);
+            self.sweep.notify_one();
         }
     }
 }

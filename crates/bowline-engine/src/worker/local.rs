@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use bowline_core::{Name, Namespace, Notice, Queue, RunId};
-use bowline_store::Head;
 
 use super::{Worker, activity};
 use crate::engine::{
@@ -32,14 +31,6 @@ impl Local for Worker {
         self.dispatch.turns.notify_one();
         self.threads.held().into_iter().for_each(|run| self.dispatch.inbox_grew(run));
         self.queues.values().for_each(|lane| lane.bell.ring());
-    }
-
-    fn holds(&self, run: RunId) -> bool {
-        self.threads.holds(run)
-    }
-
-    fn has_code(&self, head: &Head) -> bool {
-        self.queues.contains_key(&head.queue) && self.workflows.find(&head.name).is_some()
     }
 
     fn closed(&self, run: RunId) {

@@ -45,6 +45,13 @@ pub(super) fn receipts(tx: &mut Tx<'_>, now: Time, room: &mut Room) -> Outcome<b
     Ok(room.spend(expired.len()))
 }
 
+/// When the next receipt expires.
+pub(super) fn next(tx: &Tx<'_>) -> Outcome<Option<Time>> {
+    let sql = "SELECT min(keep_until) FROM receipts INDEXED BY receipts_keep";
+    let next: Option<i64> = tx.db.first(sql, [], |row| row.get(0))?.flatten();
+    Ok(next.map(Time))
+}
+
 /// True if there are more runs to look at.
 pub(super) fn runs(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
     if room.0 == 0 {

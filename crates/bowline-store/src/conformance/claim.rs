@@ -171,7 +171,7 @@ pub fn intake_rotates_over_all_queues(harness: &dyn Harness) {
     assert_eq!([take(), take()], [runs[1], runs[1]], "what was consumed is done");
 }
 
-fn intake(world: &World<'_>) -> ClaimRuns {
+pub(super) fn intake(world: &World<'_>) -> ClaimRuns {
     ClaimRuns { queues: Vec::new(), names: Vec::new(), ..world.claiming(Want::Intake, "") }
 }
 

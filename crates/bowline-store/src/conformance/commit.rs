@@ -9,7 +9,8 @@ use bowline_core::{
 
 use super::{
     Harness,
-    turn::{cancel, cause, names, signal, spec, turn_out},
+    claim::intake,
+    turn::{cancel, cause, names, signal, spec, terminate, turn_out},
     world::{NAMESPACE, World, refused},
 };
 use crate::{Error, Posted, Posting, Quarantine, RunCancel};
@@ -210,6 +211,10 @@ pub fn quarantine_stays_until_it_is_lifted(harness: &dyn Harness) {
     assert_eq!(world.head(run).quarantine, Some(bad));
     world.post(run, signal("a", "")).expect("messages still come in");
     assert_eq!(world.take_runs(), [], "but nobody may work on it");
+    assert_eq!(world.claim_runs(intake(&world)).len(), 0);
+    world.post(run, terminate("alice")).expect("delivered");
+    assert_eq!(world.claim_runs(intake(&world)).len(), 1, "what needs no code does not wait");
+    assert_eq!(world.take_runs(), []);
     world.run_turn(run, |turn| {
         turn.commit.consumed = Number(1);
         turn.commit.quarantine = Some(None);

@@ -110,6 +110,8 @@ pub fn a_receipt_keeps_its_runs(harness: &dyn Harness) {
     posted.expect("delivered");
     world.close(run, Status::Cancelled);
     world.delete(run).expect("it is closed");
+    let expires = world.now().after(Duration::from_secs(3_600));
+    assert_eq!(world.sweep(10).next, Some(expires), "a sweep says when to come again");
     world.tick(3_599);
     world.sweep_all();
     let left = block_on(world.store().leftovers(Subtree::Receipt(receipt))).expect("it is kept");
@@ -118,6 +120,7 @@ pub fn a_receipt_keeps_its_runs(harness: &dyn Harness) {
     world.sweep_all();
     refused!(block_on(world.store().leftovers(Subtree::Receipt(receipt))), Error::Missing(_));
     assert!(!world.exists(run));
+    assert_eq!(world.sweep(10).next, None);
 }
 
 /// Many expired runs go a few at a time.

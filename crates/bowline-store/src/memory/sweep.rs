@@ -22,7 +22,8 @@ impl Data {
             self.expire_receipts(sweep.now, &mut room),
             self.expire_runs(sweep, &mut room),
         ];
-        Ok(Swept { rows: sweep.limit - room, more: more.contains(&true) })
+        let next = self.rows.receipts.values().map(|receipt| receipt.keep_until).min();
+        Ok(Swept { rows: sweep.limit - room, more: more.contains(&true), next })
     }
 
     /// Forgets rows that a mark covers and nobody had started. True if some are left.

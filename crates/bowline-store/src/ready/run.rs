@@ -22,7 +22,8 @@ pub struct Standing {
     pub turn: bool,
     /// The queue in which a remote run's turn waits for a worker.
     pub remote_turn: Option<Queue>,
-    /// A remote run has unread messages that may be taken now.
+    /// A remote run has unread messages, and no worker has its turn; or any run has one that does
+    /// not wait for its code.
     pub intake: bool,
     /// Who holds it.
     pub holder: Option<Fence>,
@@ -37,6 +38,7 @@ impl Standing {
         let turn = head.record.turn.as_ref();
         let out = turn.is_some_and(|turn| turn.started.is_some());
         let waiting = turn.filter(|_| open && !native && !out);
+        let cut_in = head.status.is_open() && head.cut_in > head.consumed;
         Self {
             run: head.run,
             name: head.name.clone(),
@@ -44,7 +46,7 @@ impl Standing {
             inbox: head.inbox,
             turn: open && native && unread && head.holder.is_none(),
             remote_turn: waiting.map(|turn| turn.queue.clone()),
-            intake: open && !native && unread && (!out || head.cut_in > head.consumed),
+            intake: cut_in || (open && !native && unread && !out),
             holder: head.holder,
         }
     }
