@@ -153,11 +153,6 @@ impl Threads {
         in_time(answer).await
     }
 
-    /// Whether a run is held here.
-    pub(super) fn holds(&self, run: RunId) -> bool {
-        self.seats[self.place(run)].read().shared.holds(run)
-    }
-
     /// Every run that is held here.
     pub(super) fn held(&self) -> Vec<RunId> {
         self.seats.iter().flat_map(|seat| seat.read().shared.held()).collect()

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Blob, Draft, Event, EventId, FailTurn, Name, Queue, RunId, StartTurn, Time, Token, TurnAnswer,
-    TurnRecord, TurnScheduled, TurnStarted, TurnVerdict, UpdateRequest, WorkflowId,
+    Blob, Draft, Event, EventId, FailTurn, Name, Queue, RunId, StartTurn, State, Time, Token,
+    TurnAnswer, TurnVerdict, UpdateRequest, WorkflowId,
 };
-use bowline_store::{ClaimRuns, Read, Want as StoreWant};
+use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
 
 use super::Want;
 use crate::{
@@ -93,27 +93,47 @@ impl Core {
             };
             let mut claimed = self.retrying(|| self.store.claim_runs(claim.clone())).await?;
             let Some(claimed) = claimed.pop() else { return Ok(None) };
-            let read = claimed.read;
-            let head = &read.head;
-            let mut history = events(head.run, &read.batches)?;
-            let mut draft = self.draft_of(state(&read)?, head.record.clone(), head.consumed);
-            draft.intake(&read.inbox);
-            let Ok(token) = draft.start_turn(start.clone()) else { continue };
-            let turn = TurnCommit {
-                run: head.run,
-                fence: None,
-                expected: head.version,
-                decided: draft.clone().finish(),
-                release: false,
-            };
-            match self.commit(turn, Patience::Short).await {
-                Ok(_) => {
-                    history.extend(draft.events().iter().cloned());
-                    return Ok(Some(handed_out(&draft, token, history)));
+            match self.start_turn(&claimed.read, start).await {
+                Ok(Some(turn)) => return Ok(Some(turn)),
+                Ok(None) => {}
+                // A run that does not read must not hold up the queue.
+                Err(error) if error.is_corrupt() => {
+                    self.park(claimed.read.head.run, None, 1, error.to_string()).await;
                 }
-                Err(error) if error.is_race() => {}
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// Hands a run's turn out; none if there is none after all, or somebody else was faster.
+    async fn start_turn(
+        self: &Arc<Self>,
+        read: &RunRead,
+        start: &StartTurn,
+    ) -> Result<Option<RemoteTurn>> {
+        let head = &read.head;
+        let mut history = events(head.run, &read.batches)?;
+        let mut draft = self.draft_of(state(read)?, head.record.clone(), head.consumed);
+        draft.intake(&read.inbox);
+        let Ok(token) = draft.start_turn(start.clone()) else {
+            // What waited has closed the run, or taken the turn back.
+            self.take_in(read).await?;
+            return Ok(None);
+        };
+        let turn = TurnCommit {
+            run: head.run,
+            fence: None,
+            expected: head.version,
+            decided: draft.clone().finish(),
+            release: false,
+        };
+        match self.commit(turn, Patience::Short).await {
+            Ok(_) => {
+                history.extend(draft.events().iter().cloned());
+                Ok(Some(handed_out(&draft, token, history)))
+            }
+            Err(error) if error.is_race() => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -189,7 +209,10 @@ impl Core {
     pub(crate) async fn remote_history(&self, run: RunId) -> Result<Vec<Event>> {
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
         let mut history = events(run, &read.batches)?;
-        history.extend(tail(&read.head.record));
+        let record = &read.head.record;
+        if record.turn.as_ref().is_some_and(|turn| turn.provisional) {
+            history.extend(record.tail(&State::of(run, &history)));
+        }
         Ok(history)
     }
 
@@ -207,7 +230,7 @@ fn decode(token: &[u8]) -> Result<Token> {
 fn handed_out(draft: &Draft, token: Token, mut history: Vec<Event>) -> RemoteTurn {
     let state = draft.state();
     history.retain(|event| event.id <= token.started);
-    history.extend(tail(draft.record()));
+    history.extend(draft.record().tail(state));
     RemoteTurn {
         token: token.to_blob(),
         run: state.run,
@@ -220,30 +243,4 @@ fn handed_out(draft: &Draft, token: Token, mut history: Vec<Event>) -> RemoteTur
         events: history,
         updates: draft.record().admitted.clone(),
     }
-}
-
-/// The events of a provisional turn, as its worker was shown them.
-fn tail(record: &TurnRecord) -> Vec<Event> {
-    let Some(turn) = record.turn.as_ref().filter(|turn| turn.provisional) else {
-        return Vec::new();
-    };
-    let Some(start) = &turn.started else { return Vec::new() };
-    let scheduled = TurnScheduled {
-        queue: turn.queue.clone(),
-        sticky: turn.sticky,
-        start_to_close: None,
-        attempt: turn.attempt,
-    };
-    let started = TurnStarted {
-        scheduled: turn.scheduled,
-        worker: start.worker.clone(),
-        request_id: start.request_id.clone(),
-        suggest_continue: start.suggest_continue,
-        history_bytes: start.history_bytes,
-    };
-    let event = |id, time, kind| Event { id, time, kind, notes: Vec::new(), wire: None };
-    vec![
-        event(turn.scheduled, turn.scheduled_at, scheduled.into()),
-        event(start.event, start.at, started.into()),
-    ]
 }

@@ -50,7 +50,7 @@ impl CrashFile {
         often.map(|(run, times)| (*run, *times)).collect()
     }
 
-    /// A thread begins a turn of a run.
+    /// A thread begins to run a run's code.
     pub(super) fn enter(&self, place: usize, run: RunId) {
         let times = self.found.lock().get(&run).copied().unwrap_or(0);
         let mut bytes = [0; PLACE];
@@ -60,9 +60,14 @@ impl CrashFile {
         self.write(place, &bytes);
     }
 
-    /// The turn is over.
-    pub(super) fn leave(&self, place: usize, run: RunId) {
+    /// The code has returned. That its replay or a query did says nothing about its next turn, so
+    /// it is not forgotten how often it was found.
+    pub(super) fn leave(&self, place: usize) {
         self.write(place, &[0; PLACE]);
+    }
+
+    /// The run has had a turn.
+    pub(super) fn survived(&self, run: RunId) {
         self.found.lock().remove(&run);
     }
 
@@ -103,12 +108,17 @@ mod tests {
         for times in 1..=limits::TURN_FAILURES {
             let file = CrashFile::open(Some(&path), 2).expect("opens");
             assert_eq!(file.crashed(), Vec::new(), "not yet after {times}");
+            // Its replay is had every time; the turn after it is what takes the process down.
+            file.enter(0, run(7));
+            file.leave(0);
             file.enter(0, run(7));
             file.enter(1, run(8));
-            file.leave(1, run(8));
+            file.leave(1);
         }
         let file = CrashFile::open(Some(&path), 2).expect("opens");
         assert_eq!(file.crashed(), vec![(run(7), limits::TURN_FAILURES)]);
+        file.survived(run(7));
+        assert_eq!(file.crashed(), Vec::new(), "it has had its turn after all");
     }
 
     #[test]

@@ -8,13 +8,13 @@ use std::{
     },
 };
 
-use bowline_core::{Command, Decided, Draft, Received, RunId, State, Time};
+use bowline_core::{Command, Decided, Draft, Name, Payload, Received, RunId, State, Time};
 use bowline_replay::{Fault, Replay};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
 use super::{
-    Cold, Work,
+    Answer, Cold, Work,
     cache::{Cache, Cached},
     crash::CrashFile,
 };
@@ -57,10 +57,6 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn held(&self) -> Vec<RunId> {
         self.held.lock().keys().copied().collect()
-    }
-
-    pub(super) fn holds(&self, run: RunId) -> bool {
-        self.held.lock().contains_key(&run)
     }
 
     pub(super) fn leases(&self) -> Vec<(RunId, bowline_core::Fence)> {
@@ -122,10 +118,8 @@ impl Thread {
                 Work::Committed(run, done) => self.committed(run, done),
                 Work::Closed(run) => self.forget(run),
                 Work::Query(run, name, input, reply) => {
-                    let cached = self.cache.touch(run).filter(|cached| cached.state.is_some());
                     // Whoever asked may have gone.
-                    let _ =
-                        reply.send(cached.map(|cached| cached.replay.query(name.as_str(), input)));
+                    let _ = reply.send(self.query(run, &name, input));
                 }
                 Work::Cold(cold) => self.cold(*cold),
                 Work::Stop(done) => {
@@ -159,7 +153,7 @@ impl Thread {
                 break;
             }
         }
-        self.leave(run);
+        self.leave();
         let mut cached = Cached::new(replay, state, &lease);
         cached.receive(lease.inbox);
         self.cache.runs.insert(run, cached);
@@ -182,6 +176,7 @@ impl Thread {
             Ok(done) => {
                 cached.committed(done);
                 self.failures.remove(&run);
+                self.crash_file.survived(run);
                 let open = cached.state.as_ref().is_some_and(|state| state.status.is_open());
                 match open {
                     true => self.turn(run),
@@ -212,7 +207,7 @@ impl Thread {
         let draft = self.core.draft_of(state, cached.record.clone(), cached.consumed);
         self.enter(run);
         let decided = self.decide(run, draft, &inbox);
-        self.leave(run);
+        self.leave();
         if self.is_given_up() {
             return;
         }
@@ -291,6 +286,19 @@ impl Thread {
         }
     }
 
+    /// Asks a run that is held here, unless its turn is being written: then nobody knows yet what
+    /// it will have been.
+    fn query(&mut self, run: RunId, name: &Name, input: Option<Payload>) -> Option<Answer> {
+        self.enter(run);
+        let cached = self.cache.touch(run).filter(|cached| cached.state.is_some());
+        let answer = match cached {
+            Some(cached) => Some(cached.replay.query(name.as_str(), input)),
+            None => None,
+        };
+        self.leave();
+        answer
+    }
+
     fn cold(&mut self, cold: Cold) {
         let Cold { run, workflow, events, name, input, reply } = cold;
         self.enter(run);
@@ -300,7 +308,7 @@ impl Thread {
             Ok(()) => replay.query(name.as_str(), input),
             Err(fault) => Err(bowline_core::Failure::new(fault.to_string())),
         };
-        self.leave(run);
+        self.leave();
         let _ = reply.send(answer);
     }
 
@@ -339,12 +347,12 @@ impl Thread {
         self.crash_file.enter(self.place, run);
     }
 
-    fn leave(&self, run: RunId) {
+    fn leave(&self) {
         if self.is_given_up() {
             return;
         }
         *self.shared.busy.lock() = None;
-        self.crash_file.leave(self.place, run);
+        self.crash_file.leave(self.place);
     }
 }
 
