@@ -4,6 +4,7 @@
 //! in the fenced steps of `activity/step.rs`; stores load it, call a step, and write it back, so
 //! that no store has rules of its own.
 
+mod adrift;
 mod live;
 mod step;
 
@@ -13,6 +14,7 @@ use minicbor::{Decode, Encode};
 
 use crate::{ActivityId, Cause, Failure, Fields, Name, Payload, Queue, RetryPolicy, Span, limits};
 
+pub use adrift::Adrift;
 pub use live::{ActivityLive, CancelRecord, End, Holder, Place, Start};
 pub use step::{Ending, Hit, Step, cancel, deadline, lose, settle, start, time_out};
 

@@ -12,7 +12,7 @@ pub(crate) fn settle(tx: &mut Tx<'_>, report: &Settle) -> Outcome<Settled> {
         return Ok(stale);
     }
     let Some(mut own) = tx.activity(run, activity)? else { return Ok(stale) };
-    let start = own.live.started().cloned();
+    let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
     if let Some(start) = &start {
         if !proves(&report.proof, &start.holder, tx.mind.index.epoch()) {
             return Ok(stale);

@@ -223,6 +223,7 @@ macro_rules! conformance {
             a_subtree_follows_children_and_chains
             a_receipt_tells_how_far_a_cancel_has_come
             what_leaked_is_never_clean
+            what_runs_on_after_its_limit_is_named
             what_was_left_is_named
             orphans_are_what_nobody_told
             a_large_subtree_is_told_in_part

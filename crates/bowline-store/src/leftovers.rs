@@ -110,7 +110,7 @@ pub struct AttemptLine {
     pub stopped_at: Option<Time>,
     /// How far it had to be pushed.
     pub rung: Option<Rung>,
-    /// Its code was given up while it still ran.
+    /// It ended, or was given up, without its code, which is known to run on.
     pub leaked: bool,
     /// Its worker went silent, and nobody saw its code end.
     pub lost: bool,

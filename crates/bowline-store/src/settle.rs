@@ -64,6 +64,7 @@ pub fn end_activity(
 pub fn keeps_row(live: &ActivityLive) -> bool {
     let Some(end) = live.ended() else { return true };
     match &end.outcome {
+        _ if !live.adrift.is_empty() => true,
         Outcome::Cancelled(_, Rung::NeverStarted, _) => false,
         Outcome::TimedOut(_) => true,
         _ => live.cancel.is_some() || end.leaked || end.lost,

@@ -3,7 +3,8 @@
 use minicbor::{Decode, Encode};
 
 use crate::{
-    Blob, Cause, ControlQueue, Failure, Fence, Identity, Outcome, Payload, RetryState, Rung, Time,
+    Adrift, Blob, Cause, ControlQueue, Failure, Fence, Identity, Outcome, Payload, RetryState,
+    Rung, Time,
 };
 
 /// Where an activity stands now.
@@ -33,6 +34,9 @@ pub struct ActivityLive {
     /// What the running code said about its progress; the next attempt may read it.
     #[n(7)]
     pub heartbeat: Option<Payload>,
+    /// Attempts that are over although their code runs on.
+    #[n(8)]
+    pub adrift: Adrift,
 }
 
 impl ActivityLive {
@@ -47,6 +51,7 @@ impl ActivityLive {
             last_failure: None,
             last_worker: Identity::default(),
             heartbeat: None,
+            adrift: Adrift::default(),
         }
     }
 
@@ -172,7 +177,7 @@ pub struct End {
     /// What a fenced attempt still had to say; seen by people, never by the workflow.
     #[n(3)]
     pub late: Option<Outcome>,
-    /// Its code was given up while it still ran.
+    /// Its code was given up, or its attempt ended without it, and it runs on.
     #[n(4)]
     pub leaked: bool,
     /// Its worker went silent, and nobody saw its code end.

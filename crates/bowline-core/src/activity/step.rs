@@ -33,6 +33,10 @@ pub enum Ending {
     Returned,
     /// The ladder's last rung: the code runs on, and nobody waits for it.
     Abandoned,
+    /// No end: the next report will end the attempt although its code runs on.
+    RunsOn,
+    /// The code of an attempt that had ended without it has ended too.
+    Stopped,
 }
 
 /// What a step did to the row.
@@ -45,6 +49,8 @@ pub enum Step {
     Ended,
     /// The outcome stood already; what came too late is kept beside it.
     Late,
+    /// Where it stands is as it was; something was noted beside it.
+    Noted,
     /// Not the attempt that is out: nothing changed.
     Stale,
 }
@@ -103,11 +109,22 @@ pub fn settle(
     rung: Option<Rung>,
     now: Time,
 ) -> Step {
+    if ending == Ending::Stopped {
+        return stopped(live, attempt, now);
+    }
     let Some(start) = live.started().filter(|_| live.attempt == attempt) else {
         return late(live, attempt, ending, now);
     };
-    let (seen, leaked) = (is_seen(start, &ending), ending == Ending::Abandoned);
-    live.last_worker = start.worker.clone();
+    let start = start.clone();
+    if let (Ending::RunsOn | Ending::Abandoned, Holder::Native(fence)) = (&ending, &start.holder) {
+        live.adrift.add(attempt, fence.epoch);
+    }
+    if ending == Ending::RunsOn {
+        return Step::Noted;
+    }
+    let leaked = ending == Ending::Abandoned || live.adrift.contains(attempt);
+    let seen = is_seen(&start, &ending) && !leaked;
+    live.last_worker = start.worker;
     if let Some(record) = &mut live.cancel {
         record.stopped_at = seen.then_some(now);
         record.rung = rung.or(record.rung).or(Some(own_rung(&ending)));
@@ -124,6 +141,22 @@ pub fn settle(
         }
         Place::Started(_) => unreachable!("an attempt that is settled is not out any more"),
     }
+}
+
+/// Code that ran on has ended.
+fn stopped(live: &mut ActivityLive, attempt: u32, now: Time) -> Step {
+    if !live.adrift.remove(attempt) {
+        return Step::Stale;
+    }
+    if let Place::Ended(end) = &mut live.place
+        && attempt == live.attempt
+    {
+        end.leaked = false;
+        if let Some(record) = &mut live.cancel {
+            record.stopped_at = Some(now);
+        }
+    }
+    Step::Noted
 }
 
 /// How far an attempt was pushed that ended so, if nobody says.
@@ -206,6 +239,7 @@ fn settle_cancelled(
         Ending::Cancelled(details) => cancelled(details),
         Ending::TimedOut(timeout) => Outcome::TimedOut(timeout),
         Ending::Lost { .. } | Ending::Returned | Ending::Abandoned => cancelled(None),
+        Ending::RunsOn | Ending::Stopped => unreachable!("that is no end"),
     };
     end(live, outcome, RetryState::CancelRequested, now);
 }
@@ -252,6 +286,7 @@ fn settle_plain(spec: &ActivitySpec, live: &mut ActivityLive, ending: Ending, no
             live.returned += 1;
             (None, Next::After(Default::default()))
         }
+        Ending::RunsOn | Ending::Stopped => unreachable!("that is no end"),
     };
     match (next, failure) {
         (Next::After(pause), failure) => {

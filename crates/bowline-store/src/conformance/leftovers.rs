@@ -1,7 +1,8 @@
 //! What is left of a subtree: the query behind receipts, `clean` and orphans.
 
 use bowline_core::{
-    Address, Ending, EventId, ParentClose, Ranges, ReceiptId, RunId, Status, Version,
+    ActivitySpec, Address, Ending, EventId, ParentClose, Ranges, ReceiptId, RetryPolicy, RunId,
+    Status, Step, Timeout, Version,
 };
 
 use super::{
@@ -115,7 +116,8 @@ pub fn a_receipt_tells_how_far_a_cancel_has_come(harness: &dyn Harness) {
     assert_eq!(left().runs[0].cancel.as_ref().and_then(|cancel| cancel.decided_at), decided_at);
 }
 
-/// Code that was given up still runs, as far as anybody knows: settled, and never clean.
+/// Code that was given up still runs, as far as anybody knows: settled, and clean only when it has
+/// ended after all.
 pub fn what_leaked_is_never_clean(harness: &dyn Harness) {
     let world = World::new(harness);
     let run = world.start("a");
@@ -129,6 +131,43 @@ pub fn what_leaked_is_never_clean(harness: &dyn Harness) {
     let left = world.leftovers(run);
     assert_eq!(left.phase(), Phase::Settled);
     assert_eq!(left.remainder().leaked.len(), 1);
+    assert_eq!(world.settle(&claimed, Ending::Stopped).step, Step::Noted);
+    assert_eq!(world.leftovers(run).phase(), Phase::Clean);
+    assert_eq!(world.settle(&claimed, Ending::Stopped).step, Step::Stale);
+}
+
+/// A limit passed, and the code ran on: the activity has its outcome, or its next attempt, and yet
+/// it is known that something runs.
+pub fn what_runs_on_after_its_limit_is_named(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let run = world.start("a");
+    world.run_turn(run, |turn| turn.schedule(retrying()));
+    let first = world.claim_one();
+    assert_eq!(world.settle(&first, Ending::RunsOn).step, Step::Noted);
+    assert!(matches!(world.settle(&first, limit()).step, Step::Requeued(_)));
+    world.tick(3_600);
+    let second = world.claim_one();
+    assert_eq!(world.leftovers(run).remainder().leaked.len(), 1, "beside the next attempt");
+    assert_eq!(world.settle(&first, Ending::Stopped).step, Step::Noted);
+    assert_eq!(world.leftovers(run).remainder().leaked.len(), 0);
+    assert_eq!(world.settle(&second, Ending::RunsOn).step, Step::Noted);
+    assert!(matches!(world.settle(&second, limit()).step, Step::Requeued(_)));
+    world.run_turn(run, |turn| {
+        turn.cancel(first.activity, "ops");
+        turn.close(Status::Terminated);
+    });
+    let left = world.leftovers(run);
+    assert_eq!((left.phase(), left.never_started), (Phase::Settled, 1), "{left:?}");
+    assert_eq!(world.settle(&second, Ending::Stopped).step, Step::Noted);
+    assert_eq!(world.leftovers(run).phase(), Phase::Clean);
+}
+
+fn limit() -> Ending {
+    Ending::TimedOut(Timeout::StartToClose)
+}
+
+fn retrying() -> ActivitySpec {
+    ActivitySpec { retry: Some(RetryPolicy::default()), ..spec("work") }
 }
 
 /// A child that its parent let go of is named, and nothing of it keeps the parent's tree open.

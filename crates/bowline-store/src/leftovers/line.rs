@@ -10,7 +10,8 @@ use super::{AttemptLine, Leftovers, RunLine};
 const LINES_MAX: usize = 1_000;
 
 impl AttemptLine {
-    /// What the row of an activity says.
+    /// What the row of an activity says. Code that leaked in a process which is dead by now is not
+    /// known here to be gone: a store that knows says so.
     pub fn of(run: RunId, activity: EventId, name: Name, live: &ActivityLive) -> Self {
         let (cancel, end) = (live.cancel.as_ref(), live.ended());
         Self {
@@ -25,7 +26,7 @@ impl AttemptLine {
             observed_at: cancel.and_then(|record| record.observed_at),
             stopped_at: cancel.and_then(|record| record.stopped_at),
             rung: cancel.and_then(|record| record.rung),
-            leaked: end.is_some_and(|end| end.leaked),
+            leaked: !live.adrift.is_empty(),
             lost: end.is_some_and(|end| end.lost),
             late: end.is_some_and(|end| matches!(end.late, Some(Outcome::Completed(_)))),
         }

@@ -36,10 +36,11 @@ impl Data {
     fn limit(&mut self, run: RunId, activity: EventId, now: Time, fired: &mut Fired) {
         self.fold(run, activity);
         let row = self.rows.known(run);
-        let marked = row.marked(activity).is_some();
+        let mark = row.marked(activity).cloned();
         let Some(own) = row.activities.get_mut(&activity) else { return };
-        if marked && matches!(own.live.place, Place::Queued { .. }) {
-            return self.never_started(run, activity);
+        if let (Some(mark), Place::Queued { .. }) = (mark, &own.live.place) {
+            self.cancel(run, activity, &mark.cause, mark.at);
+            return;
         }
         let (attempt, start) = (own.live.attempt, own.live.started().cloned());
         let Some(step) = time_out(&own.spec, &mut own.live, now) else {

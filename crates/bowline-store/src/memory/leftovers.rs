@@ -51,10 +51,7 @@ impl Data {
                 continue;
             }
             let started = row.activities.iter().filter(|(_, own)| listed(own));
-            left.attempts.extend(
-                started
-                    .map(|(id, own)| AttemptLine::of(run, *id, own.spec.name.clone(), &own.live)),
-            );
+            left.attempts.extend(started.map(|(id, own)| self.attempt_line(run, *id, own)));
             let marked = row.queued().filter(|(_, marked)| *marked).count() as u64;
             left.unswept += marked;
             left.queued += row.queued().count() as u64 - marked;
@@ -81,12 +78,17 @@ impl Data {
             let started = row.activities.iter().filter(|(id, own)| {
                 own.live.started().is_some() && own.live.cancel.is_none() && untold(**id)
             });
-            found.attempts.extend(started.map(|(id, own)| {
-                AttemptLine::of(row.head.run, *id, own.spec.name.clone(), &own.live)
-            }));
+            let run = row.head.run;
+            found.attempts.extend(started.map(|(id, own)| self.attempt_line(run, *id, own)));
         }
         found.bound();
         found
+    }
+
+    /// Code dies with its process: what leaked in another one does not run any more.
+    fn attempt_line(&self, run: RunId, activity: EventId, own: &Activity) -> AttemptLine {
+        let leaked = own.live.adrift.runs_in(self.index.epoch());
+        AttemptLine { leaked, ..AttemptLine::of(run, activity, own.spec.name.clone(), &own.live) }
     }
 
     /// An open child whose closed parent wanted it told, and which nobody told.
@@ -123,7 +125,7 @@ impl Data {
     }
 }
 
-/// A worker has it; or it was cancelled, after one had.
+/// A worker has it; or it was cancelled, after one had; or its code runs on.
 fn listed(own: &Activity) -> bool {
-    own.live.started().is_some() || own.live.cancel.is_some()
+    own.live.started().is_some() || own.live.cancel.is_some() || !own.live.adrift.is_empty()
 }

@@ -13,7 +13,7 @@ impl Data {
         let stale = Settled { step: Step::Stale, message: None };
         let own = self.rows.runs.get_mut(&run).and_then(|row| row.activities.get_mut(&activity));
         let Some(own) = own else { return stale };
-        let start = own.live.started().cloned();
+        let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
         let epoch = self.index.epoch();
         if start.as_ref().is_some_and(|start| !proves(&report.proof, &start.holder, epoch)) {
             return stale;

@@ -117,10 +117,13 @@ impl Data {
         Some(hit)
     }
 
-    /// Forgets an activity that was cancelled in its queue.
-    pub(super) fn never_started(&mut self, run: RunId, activity: EventId) {
+    /// Forgets an activity that was cancelled in its queue, unless the code of an earlier attempt
+    /// still runs.
+    fn never_started(&mut self, run: RunId, activity: EventId) {
         let row = self.rows.known(run);
-        row.activities.remove(&activity);
+        if row.activities.get(&activity).is_some_and(|own| !keeps_row(&own.live)) {
+            row.activities.remove(&activity);
+        }
         row.never_started += 1;
         self.index.apply([Change::Over { run, activity }]);
         while let Some(due) = self.index.deadline(run, activity) {

@@ -33,7 +33,7 @@ impl Data {
             let Some((run, mark)) = next else { return false };
             let covered = self.covered(run, &mark, *room + 1);
             for activity in covered.iter().take(*room) {
-                self.never_started(run, *activity);
+                self.cancel(run, *activity, &mark.cause, mark.at);
             }
             if covered.len() > *room {
                 *room = 0;

@@ -6,7 +6,7 @@ use expect_test::expect;
 
 use super::*;
 use crate::{
-    Blob, Fence, RetryPolicy,
+    Blob, Epoch, Fence, RetryPolicy,
     testing::{span, text, why},
 };
 
@@ -313,4 +313,39 @@ fn a_lost_one_that_reports_is_found() {
         assert_eq!(step, Step::Late, "{ending:?}");
         assert_eq!(line(&live), "Heartbeat, CancelRequested; stopped");
     }
+}
+
+/// Its limit passed, and its code did not stop: that is known until the code has stopped after
+/// all, and counts only while its process lives.
+#[test]
+fn code_that_runs_on_after_its_attempt_is_known_until_it_stops() {
+    let (mut live, own) = (cancelled(native(), true), Some(Epoch::default()));
+    let mut report = |ending| settle(&plain(), &mut live, 1, ending, None, Time(9));
+    assert_eq!(report(Ending::Stopped), Step::Stale, "nothing runs on yet");
+    assert_eq!(report(Ending::RunsOn), Step::Noted);
+    assert_eq!(report(Ending::RunsOn), Step::Noted, "said twice, it counts once");
+    assert_eq!(report(Ending::TimedOut(Timeout::StartToClose)), Step::Ended);
+    assert!(live.adrift.runs_in(own) && !live.adrift.runs_in(Some(Epoch(77))));
+    let record = live.cancel.as_ref().unwrap();
+    assert_eq!((live.ended().unwrap().leaked, record.stopped_at), (true, None));
+    let mut report = |ending| settle(&plain(), &mut live, 1, ending, None, Time(12));
+    assert_eq!(report(Ending::Stopped), Step::Noted);
+    assert_eq!(report(Ending::Stopped), Step::Stale);
+    let record = live.cancel.as_ref().unwrap();
+    assert_eq!((live.ended().unwrap().leaked, record.stopped_at), (false, Some(Time(12))));
+    assert!(live.adrift.is_empty());
+}
+
+/// The next attempt is out while the code of the first one still runs.
+#[test]
+fn code_of_an_earlier_attempt_may_run_on_beside_the_next() {
+    let mut live = started(native());
+    settle(&retrying(), &mut live, 1, Ending::RunsOn, None, Time(5));
+    let limit = Ending::TimedOut(Timeout::StartToClose);
+    let step = settle(&retrying(), &mut live, 1, limit, None, Time(5));
+    assert!(matches!(step, Step::Requeued(_)), "{step:?}");
+    start(&mut live, native(), "other".into(), Time(8));
+    assert!(live.adrift.runs_in(Some(Epoch::default())));
+    assert_eq!(settle(&plain(), &mut live, 1, Ending::Stopped, None, Time(9)), Step::Noted);
+    assert!(live.adrift.is_empty() && live.started().is_some());
 }
