@@ -141,10 +141,9 @@ fn claim_activity(
     if !due || activity.live.cancel.is_some() {
         return Ok(None);
     }
+    let fence = tx.mind.index.fence(claim.epoch).ok_or(Error::Fenced)?;
     let holder = match &claim.holder {
-        HolderKind::Native => {
-            Holder::Native(tx.mind.index.fence(claim.epoch).ok_or(Error::Fenced)?)
-        }
+        HolderKind::Native => Holder::Native(fence),
         HolderKind::Remote(control) => {
             let token = Token::activity(run, number, activity.live.attempt + 1).to_blob();
             Holder::Remote { token, control: control.clone() }

@@ -1,11 +1,10 @@
 //! What is left of a subtree: rows, told as lines. What follows from them is decided in
 //! `bowline-store`, once for all stores.
 
-mod bound;
 mod orphan;
 mod tree;
 
-use bowline_core::{ActivityLive, Cause, EventId, Name, Namespace, Outcome as End, RunId, Time};
+use bowline_core::{ActivityLive, Cause, EventId, Namespace, RunId, Time};
 use bowline_store::{AttemptLine, Error, Leftovers, ReceiptRow, Subtree, ready::Mark};
 use rusqlite::params;
 
@@ -44,7 +43,7 @@ fn below(db: Db<'_>, target: RunId) -> Outcome<Option<Leftovers>> {
     if left.runs.is_empty() {
         return Ok(None);
     }
-    bound::bound(&mut left);
+    left.bound();
     left.truncated |= !whole;
     Ok(Some(left))
 }
@@ -70,7 +69,7 @@ fn attempts(db: Db<'_>, run: &Run) -> Outcome<Vec<AttemptLine>> {
         let (activity, name): (_, String) = (EventId(number(row, 0)?), row.get(1)?);
         let live: ActivityLive = blob::open(id, row, 2)?;
         let listed = live.started().is_some() || live.cancel.is_some();
-        Ok(listed.then(|| line(id, activity, name.into(), &live)))
+        Ok(listed.then(|| AttemptLine::of(id, activity, name.into(), &live)))
     })?;
     Ok(lines.into_iter().flatten().collect())
 }
@@ -106,26 +105,6 @@ fn marks(db: Db<'_>, run: &Run) -> Outcome<Vec<Mark>> {
 
 fn covered(marks: &[Mark], activity: EventId) -> bool {
     marks.iter().any(|mark| mark.ranges.contains(activity))
-}
-
-fn line(run: RunId, activity: EventId, name: Name, live: &ActivityLive) -> AttemptLine {
-    let (cancel, end) = (live.cancel.as_ref(), live.ended());
-    AttemptLine {
-        run,
-        activity,
-        name,
-        attempt: live.attempt,
-        running: live.started().is_some(),
-        cause: cancel.map(|record| record.cause.clone()),
-        decided_at: cancel.map(|record| record.decided_at),
-        delivered_at: cancel.and_then(|record| record.delivered_at),
-        observed_at: cancel.and_then(|record| record.observed_at),
-        stopped_at: cancel.and_then(|record| record.stopped_at),
-        rung: cancel.and_then(|record| record.rung),
-        leaked: end.is_some_and(|end| end.leaked),
-        lost: end.is_some_and(|end| end.lost),
-        late: end.is_some_and(|end| matches!(end.late, Some(End::Completed(_)))),
-    }
 }
 
 fn receipt(db: Db<'_>, id: u128) -> Outcome<Option<ReceiptRow>> {

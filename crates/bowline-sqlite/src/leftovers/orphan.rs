@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use bowline_core::{ActivityLive, EventId, Message, ParentClose};
-use bowline_store::Leftovers;
+use bowline_store::{AttemptLine, Leftovers};
 
-use super::{bound, covered, line, marks, tree::Tree};
+use super::{covered, marks, tree::Tree};
 use crate::{
     blob::{self, number},
     db::{Db, Outcome},
@@ -20,7 +20,7 @@ pub(super) fn orphans(db: Db<'_>) -> Outcome<Leftovers> {
     let mut found = Leftovers::default();
     children(db, &mut tree, &mut found)?;
     activities(db, &mut tree, &mut found)?;
-    bound::bound(&mut found);
+    found.bound();
     Ok(found)
 }
 
@@ -83,7 +83,7 @@ fn activities(db: Db<'_>, tree: &mut Tree<'_>, found: &mut Leftovers) -> Outcome
             }
             let (name, live): (String, ActivityLive) = (row.get(2)?, blob::open(id, row, 3)?);
             if live.cancel.is_none() {
-                found.attempts.push(line(id, activity, name.into(), &live));
+                found.attempts.push(AttemptLine::of(id, activity, name.into(), &live));
             }
             Ok(found.attempts.len() <= limits::LINES_MAX)
         })?;

@@ -8,5 +8,6 @@ mod cost;
 mod full;
 mod group;
 mod mark;
+mod model;
 mod open;
 mod world;
