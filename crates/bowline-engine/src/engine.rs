@@ -21,7 +21,7 @@ pub(crate) mod watch;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -62,6 +62,8 @@ pub(crate) struct Core {
     /// What is looked at even if every hint was lost.
     pub(crate) net: net::Net,
     fences: AtomicU64,
+    /// This opening of the store is over.
+    is_lost: AtomicBool,
 }
 
 /// What the engine was told once, at its start.
@@ -106,6 +108,7 @@ impl Core {
             bells: watch::Bells::default(),
             net: net::Net::default(),
             fences: AtomicU64::new(OWN_FENCES),
+            is_lost: AtomicBool::new(false),
         });
         core.spawn(sweep::run(core.clone()));
         core.spawn(alarm::run(core.clone()));

@@ -123,6 +123,8 @@ pub(crate) struct AttemptEnd {
     pub(crate) attempt: AttemptRef,
     pub(crate) fence: Fence,
     pub(crate) ending: Ending,
+    /// Its code is known to run on.
+    pub(crate) runs_on: bool,
     pub(crate) rung: Option<Rung>,
     pub(crate) delivered_at: Option<Time>,
     pub(crate) observed_at: Option<Time>,
@@ -237,7 +239,11 @@ impl Core {
             observed_at: end.observed_at,
             now: self.now(),
         };
-        self.settle_all(vec![settle], Patience::Long).await
+        // Said first, so that there is no moment in which the attempt is over and nobody knows
+        // that its code is not.
+        let runs_on = Settle { ending: Ending::RunsOn, ..settle.clone() };
+        let settles = Some(runs_on).filter(|_| end.runs_on).into_iter().chain([settle]);
+        self.settle_all(settles.collect(), Patience::Long).await
     }
 
     /// Ends an attempt of a remote worker, who can report it again.

@@ -1,7 +1,7 @@
 //! This process as a member of the store: it reports what its attempts do, and is told what is
 //! cancelled. The reply is the certain way for a cancel; the push only makes it fast.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use bowline_core::Time;
 use bowline_store::{Error as StoreError, Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
@@ -67,14 +67,14 @@ impl Core {
     /// This opening of the store is over: somebody else has it. Whatever runs here is told to
     /// stop, and nothing is begun any more.
     pub(crate) fn lost(&self) {
-        if self.stopping.is_cancelled() {
+        if self.stopping.is_cancelled() || self.is_lost.swap(true, Ordering::AcqRel) {
             return;
         }
         tracing::error!("the store belongs to somebody else now; this engine stops");
-        if let Some(local) = self.local.get() {
-            local.all_lost();
+        match self.local.get() {
+            Some(local) => local.all_lost(),
+            None => self.stopping.cancel(),
         }
-        self.stopping.cancel();
     }
 
     /// Passes an answer on. One that says that this opening of the store is over stops the engine.

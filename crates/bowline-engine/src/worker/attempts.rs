@@ -160,7 +160,7 @@ impl Attempts {
     }
 
     /// The same for all of them.
-    pub(super) fn all_lost(&self) {
+    pub(super) fn stop_all(&self) {
         let running: Vec<_> = self.state.lock().running.values().cloned().collect();
         running.iter().for_each(stop_lost);
     }
@@ -236,6 +236,10 @@ impl Worker {
                 drop(state);
                 return self.settle(plain_end(key, fence, ending));
             }
+            What::Stopped { .. } | What::LeakEnded { .. } => {
+                drop(state);
+                return self.settle(plain_end(key, fence, Ending::Stopped));
+            }
             _ => return,
         }
         drop(state);
@@ -302,6 +306,7 @@ fn watch(core: &Arc<Core>) -> Result<Handle> {
 
 fn end(key: AttemptKey, fence: Fence, ended: Ended) -> AttemptEnd {
     AttemptEnd {
+        runs_on: ended.stopped_at.is_none(),
         rung: ended.rung,
         delivered_at: ended.delivered_at,
         observed_at: ended.observed_at,
@@ -311,6 +316,13 @@ fn end(key: AttemptKey, fence: Fence, ended: Ended) -> AttemptEnd {
 
 /// An end of an attempt that nobody told to stop.
 fn plain_end(key: AttemptKey, fence: Fence, ending: Ending) -> AttemptEnd {
-    let attempt = reference(key);
-    AttemptEnd { attempt, fence, ending, rung: None, delivered_at: None, observed_at: None }
+    AttemptEnd {
+        attempt: reference(key),
+        fence,
+        ending,
+        runs_on: false,
+        rung: None,
+        delivered_at: None,
+        observed_at: None,
+    }
 }

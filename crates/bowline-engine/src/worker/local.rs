@@ -79,7 +79,13 @@ impl Local for Worker {
 
     fn all_lost(&self) {
         self.dispatch.start_draining();
-        self.attempts.all_lost();
+        self.attempts.stop_all();
+        // The ladder must be climbed to its end, so the engine's clocks stop after that.
+        let Some(worker) = self.itself.upgrade() else { return self.core.stopping.cancel() };
+        self.core.spawn(async move {
+            worker.attempts.all_settled().await;
+            worker.core.stopping.cancel();
+        });
     }
 
     fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation> {

@@ -62,6 +62,7 @@ impl Starts {
                 attempt: AttemptRef { run, activity, attempt: 1 },
                 fence: reservation.fence,
                 ending: Ending::Returned,
+                runs_on: false,
                 rung: None,
                 delivered_at: None,
                 observed_at: None,
