@@ -22,7 +22,7 @@ struct Inner {
     begun: watch::Sender<usize>,
     ended: watch::Sender<usize>,
     running: Mutex<(usize, usize)>,
-    causes: Mutex<Vec<Cause>>,
+    causes: watch::Sender<Vec<Cause>>,
     log: Mutex<Vec<String>>,
     go: Semaphore,
 }
@@ -43,7 +43,7 @@ impl Probe {
             begun: watch::Sender::new(0),
             ended: watch::Sender::new(0),
             running: Mutex::default(),
-            causes: Mutex::default(),
+            causes: watch::Sender::new(Vec::new()),
             log: Mutex::default(),
             go: Semaphore::new(0),
         }))
@@ -69,7 +69,7 @@ impl Probe {
                 tokio::select! {
                     biased;
                     cause = ctx.cancelled() => {
-                        probe.0.causes.lock().unwrap().push(cause);
+                        probe.hears(cause);
                         Err(Failure::new("stopped"))
                     }
                     () = probe.gone() => Ok(Some(Payload::json("\"done\""))),
@@ -86,9 +86,22 @@ impl Probe {
             async move {
                 let _running = probe.begin(&ctx);
                 let cause = ctx.cancelled().await;
-                probe.0.causes.lock().unwrap().push(cause);
+                probe.hears(cause);
                 probe.gone().await;
                 Ok(Some(Payload::json("\"late\"")))
+            }
+        })
+    }
+
+    /// Code that panics when it is told to stop.
+    pub(crate) fn panics(&self) -> Arc<dyn ActivityCode> {
+        let probe = self.clone();
+        activity_fn(move |ctx, _| {
+            let probe = probe.clone();
+            async move {
+                let _running = probe.begin(&ctx);
+                let cause = ctx.cancelled().await;
+                panic!("told to stop: {cause}");
             }
         })
     }
@@ -122,6 +135,10 @@ impl Probe {
         })
     }
 
+    fn hears(&self, cause: Cause) {
+        self.0.causes.send_modify(|causes| causes.push(cause));
+    }
+
     async fn gone(&self) {
         self.0.go.acquire().await.expect("it is never closed").forget();
     }
@@ -145,6 +162,13 @@ impl Probe {
         within("code to end", enough).await.expect("the probe is there");
     }
 
+    /// Waits until so many attempts were told to stop, of all that ever were.
+    pub(crate) async fn was_told(&self, count: usize) {
+        let mut causes = self.0.causes.subscribe();
+        let enough = causes.wait_for(|causes| causes.len() >= count);
+        within("code to be told", enough).await.expect("the probe is there");
+    }
+
     /// How many attempts have begun.
     pub(crate) fn begun(&self) -> usize {
         *self.0.begun.borrow()
@@ -162,7 +186,7 @@ impl Probe {
 
     /// What the code was told, in order.
     pub(crate) fn causes(&self) -> Vec<Cause> {
-        self.0.causes.lock().unwrap().clone()
+        self.0.causes.borrow().clone()
     }
 
     /// Which attempts began, in order.

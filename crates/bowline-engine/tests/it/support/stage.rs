@@ -6,15 +6,20 @@ use std::{
     time::Duration,
 };
 
-use bowline_core::{ReceiptId, RunId};
+use bowline_core::{ReceiptId, RunId, Time};
 use bowline_engine::{
-    Builder, CancelRequest, Engine, QueueOptions, clock::ManualClock, ids::CountedIds,
+    Builder, CancelRequest, Engine, QueueOptions,
+    clock::{Clock, ManualClock},
+    ids::CountedIds,
 };
 use bowline_store::{Leftovers, Phase, Store, memory::MemoryStore};
 use tokio::runtime::Runtime;
 
 use super::gate::{Gated, Gates};
 use crate::world::{QUEUE, history, within};
+
+/// So long that no renewal comes by time, unless a story asks for a shorter one.
+const LEASE: Duration = Duration::from_secs(30_000);
 
 /// Opens a store, again and again: the second time as a new process finds it after the one before
 /// was killed.
@@ -77,12 +82,26 @@ impl Stage {
             .ids(self.ids.clone())
             .identity("worker")
             .threads(2)
+            .lease(LEASE)
             .queue(QUEUE, options)
     }
 
     /// Opens the store again, as after a crash of whoever had it.
     pub(crate) fn reopen(&self) {
         *self.store.lock().unwrap() = (self.open)();
+    }
+
+    /// The moment so many seconds from now.
+    pub(crate) fn after(&self, seconds: u64) -> Time {
+        self.clock.now().after(Duration::from_secs(seconds))
+    }
+
+    /// Waits until somebody sleeps whose moment is so many seconds away, and is the next; then it
+    /// comes.
+    pub(crate) async fn passes(&self, seconds: u64) {
+        let due = self.clock.until_next_due(self.after(seconds));
+        within(&format!("somebody who sleeps for {seconds} s"), due).await;
+        self.advance(seconds);
     }
 
     pub(crate) fn advance(&self, seconds: u64) {
