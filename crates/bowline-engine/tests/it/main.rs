@@ -21,6 +21,7 @@ mod query;
 mod race_claim;
 mod race_close;
 mod race_outcome;
+mod remote;
 mod replaying;
 mod retry;
 mod slice;
