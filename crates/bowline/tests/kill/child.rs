@@ -135,10 +135,9 @@ async fn remote_activities(engine: Engine) {
         let polled = engine.poll_activity(&queue, "fake".into(), "".into(), until).await;
         let Some(activity) = polled.expect("a poll is answered") else { continue };
         match engine.end_activity(activity.token.as_slice(), Ending::Completed(None)).await {
-            Ok(()) => acknowledge(format_args!(
-                "complete {} {}",
-                activity.activity, activity.run.uuid
-            )),
+            Ok(()) => {
+                acknowledge(format_args!("complete {} {}", activity.activity, activity.run.uuid))
+            }
             Err(Error::BadToken(_)) => {}
             Err(error) => panic!("an end is refused: {error}"),
         }

@@ -61,9 +61,8 @@ async fn order(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ende
             Either::Right(outcome) => done(outcome),
         }
     });
-    let cleaned = held.cleanup(async |ctx: Context, _stopped| {
-        done(ctx.activity(step("step")).await)
-    });
+    let cleaned =
+        held.cleanup(async |ctx: Context, _stopped| done(ctx.activity(step("step")).await));
     match cleaned.await {
         Ok(()) => {}
         Err(stopped) => return Err(stopped.why),
