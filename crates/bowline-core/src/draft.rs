@@ -159,8 +159,12 @@ impl Draft {
         self.record.sticky = None;
     }
 
-    /// The end of deciding.
+    /// The end of deciding. Under native rules messages that want a turn are committed with it.
     pub fn finish(self) -> Decided {
+        debug_assert!(
+            self.notes.is_empty() && self.skipped.is_empty(),
+            "what was noted rides on the turn that it wants"
+        );
         Decided {
             state: self.state,
             record: self.record,
@@ -193,6 +197,14 @@ impl Draft {
 
     pub(crate) fn event(&mut self, kind: impl Into<EventKind>) -> EventId {
         self.record_at(self.now, kind, Vec::new(), None)
+    }
+
+    /// The first turn begins, so its delay need not ring any more.
+    pub(crate) fn end_delay(&mut self) {
+        if let Some(delay) = self.state.started.delay.filter(|_| self.state.delayed) {
+            let due = self.state.started_at.after(delay.0);
+            self.disarm_run(due, RunAlarm::Delay);
+        }
     }
 
     /// The notes that wait for an event to ride on, without those whose target is over by now.
@@ -237,3 +249,6 @@ impl Draft {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,6 +81,9 @@ pub(super) fn cancel(
     wire: Option<Blob>,
 ) -> Result<(), Refusal> {
     let refuse = |why: String| Err(Refusal::Command(TurnFault::BadActivityCancel, why));
+    if !draft.state.rules().cancels_are_events() {
+        return refuse("native runs drop what they cancel".to_owned());
+    }
     match draft.state.activities.get(&activity) {
         None => return refuse(format!("no activity with number {activity} is open")),
         Some(open) if open.cancel.is_some() => {

@@ -18,16 +18,10 @@ pub(super) fn cancel(draft: &mut Draft, at: Time, cancel: &Cancel) {
         external: cancel.external.clone(),
     };
     draft.record_at(at, event, Vec::new(), cancel.wire.clone());
-    // A cancel cuts a delayed first turn short.
-    if draft.state.delayed
-        && let Some(delay) = draft.state.started.delay
-    {
-        let due = draft.state.started_at.after(delay.0);
-        draft.disarm_run(due, RunAlarm::Delay);
-    }
     if let (Some(ladder), Some(at)) = (draft.state.started.ladder, draft.state.cancel_at) {
         draft.arm_run(at.after(ladder.terminate_after.0), RunAlarm::Ladder);
     }
+    // Even if its first turn is delayed: a cancel cuts that short.
     draft.wants_turn = true;
 }
 

@@ -201,8 +201,9 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
         .filter(|(id, a)| !a.detached && a.cancel.is_none() && !told(**id))
         .map(|(id, _)| *id)
         .collect();
+    let over = |id| matches!(notes.first(), Some(Note::Skipped(ranges)) if ranges.contains(id));
     let mut left: Vec<EventId> =
-        open.iter().filter(|(_, a)| a.detached).map(|(id, _)| *id).collect();
+        open.iter().filter(|(id, a)| a.detached && !over(**id)).map(|(id, _)| *id).collect();
     let timers = draft.state.timers.keys().copied().collect();
     if !activities.is_empty() {
         let cause = closing.cause.clone();

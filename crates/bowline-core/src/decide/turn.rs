@@ -99,6 +99,7 @@ pub(crate) fn open(draft: &mut Draft) {
     if !draft.state.status.is_open() {
         return;
     }
+    draft.end_delay();
     let notes = draft.take_notes();
     let event = TurnScheduled { attempt: 1, ..TurnScheduled::default() };
     let scheduled = draft.record_at(draft.now, event, notes, None);

@@ -35,11 +35,11 @@ impl Turns {
         if !native && attempt == 1 {
             return Ok(());
         }
-        let fits = match self.started {
-            None => matches!(kind, K::TurnStarted(_)),
-            // A fork cuts a native turn behind its start.
-            Some(_) if native => matches!(kind, K::TurnCompleted(_) | K::TurnFailed(_)),
-            Some(_) => matches!(kind, K::TurnCompleted(_)),
+        let fits = match (self.started, kind) {
+            (None, kind) => matches!(kind, K::TurnStarted(_)),
+            // A fork cuts a turn behind its start.
+            (Some(_), K::TurnFailed(failed)) => failed.forked.is_some(),
+            (Some(_), kind) => matches!(kind, K::TurnCompleted(_)),
         };
         must(fits, WHOLE, || format!("{} interrupts it", kind.name()))
     }

@@ -27,6 +27,8 @@ pub(crate) struct World {
     pub(crate) told: String,
     /// The next answer makes its worker's queue the run's own.
     pub(crate) sticky: bool,
+    /// Looks at every commit: the world before it, and after.
+    pub(crate) watch: Option<fn(&Self, &Self)>,
     number: u64,
     lawful: Lawful,
 }
@@ -77,6 +79,7 @@ impl World {
             wants_turn: false,
             told: String::new(),
             sticky: false,
+            watch: None,
             number: 0,
             lawful: Lawful::new(birth.run),
         };
@@ -191,7 +194,7 @@ impl World {
         commands: impl IntoIterator<Item = Command>,
         change: impl FnOnce(&mut TurnAnswer),
     ) -> &mut Self {
-        let token = self.token.expect("a turn was handed out");
+        let Some(token) = self.token else { return self };
         let commands = commands.into_iter().map(Into::into).collect();
         let mut answer = TurnAnswer::new(token, commands);
         if self.sticky {
@@ -243,6 +246,7 @@ impl World {
     /// Writes a decision, and checks it.
     #[track_caller]
     pub(crate) fn commit(&mut self, decided: Decided) {
+        let before = self.watch.map(|watch| (watch, self.clone()));
         for event in &decided.events {
             let line = print::event(event);
             self.say(format_args!("{line}"));
@@ -273,6 +277,9 @@ impl World {
         self.state = decided.state;
         self.record = decided.record;
         self.check_state();
+        if let Some((watch, before)) = before {
+            watch(&before, self);
+        }
     }
 
     /// What must hold of the state and the turn record, whatever happened.

@@ -310,6 +310,13 @@ fn native_code_cannot_drop_what_is_over() {
         "#]],
     );
     check(
+        one(native()),
+        |w| w.post(signal("")).turn([cancel_activity(5)]),
+        expect![[r#"
+            ! BadActivityCancel: native runs drop what they cancel
+        "#]],
+    );
+    check(
         one(remote()),
         |w| w.post(signal("")).turn([dropped(Cancelled::Activities, &[5])]),
         expect![[r#"
@@ -337,6 +344,21 @@ fn skipped_ones_are_noted_on_the_event_that_closes_the_run() {
             + Skipped 5
             + Outstanding activities 6
             > cancel activities 6 (run_terminated < requested)
+        "#]],
+    );
+}
+
+/// It had been let go of, and an operator cancelled it all the same: then it is not left.
+#[test]
+fn a_skipped_one_is_not_left_behind() {
+    check(
+        given(World::native(), |w| {
+            w.turn([activity(""), Command::Detach(ids(&[5]))]).post(cancel_one(5)).turn([])
+        }),
+        |w| w.post(skip(&[5])).post(terminate()).take(),
+        expect![[r#"
+            9 WorkflowTerminated (requested)
+            + Skipped 5
         "#]],
     );
 }

@@ -306,7 +306,7 @@ fn a_new_run_goes_on_as_it_was_where_nothing_else_is_said() {
 #[test]
 fn signals_that_were_not_received_go_on_with_the_chain() {
     let mut world = given(World::native(), |w| w.turn([]));
-    let unread = ["one", "two"].map(|name| crate::WorkflowSignalled {
+    let unread = ["one", "two"].map(|name| WorkflowSignalled {
         name: name.into(),
         request_id: format!("request {name}").into(),
         ..Default::default()
@@ -323,7 +323,7 @@ fn signals_that_were_not_received_go_on_with_the_chain() {
         assert_eq!(event.kind, unread.into());
     }
     assert_eq!(born.len(), 3);
-    crate::lawful::check(run(7), &born).expect("its history is lawful");
+    lawful::check(run(7), &born).expect("its history is lawful");
 }
 
 /// Oversized things are not merely refused: the code would ask for them again, for ever.

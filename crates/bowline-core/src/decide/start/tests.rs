@@ -128,6 +128,7 @@ fn a_delay_holds_the_first_turn_back() {
             = no turn
             - 60s rings Run(Delay)
             2 TurnScheduled attempt 1
+            > disarm Run(Delay) at 60s
         "#]],
     );
     from_the_start(
@@ -143,6 +144,7 @@ fn a_delay_holds_the_first_turn_back() {
             2 TurnScheduled attempt 1
             3 TurnStarted of 2
             4 TurnCompleted of 2,3
+            > disarm Run(Delay) at 60s
         "#]],
     );
 }
@@ -165,6 +167,7 @@ fn what_arrives_during_the_delay_waits_for_its_end() {
             2 WorkflowSignalled go
             - 60s rings Run(Delay)
             3 TurnScheduled attempt 1
+            > disarm Run(Delay) at 60s
             = turn 3 attempt 1 in "q"
         "#]],
     );
@@ -178,6 +181,7 @@ fn what_arrives_during_the_delay_waits_for_its_end() {
             4 TurnScheduled attempt 1
             5 TurnStarted of 4
             6 TurnCompleted of 4,5
+            > disarm Run(Delay) at 60s
         "#]],
     );
 }

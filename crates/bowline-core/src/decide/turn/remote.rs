@@ -38,6 +38,7 @@ pub(crate) fn schedule(draft: &mut Draft) {
 
 /// Writes `TurnScheduled`, as the first attempt.
 pub(super) fn real(draft: &mut Draft) {
+    draft.end_delay();
     let (queue, sticky, patience) = place(draft);
     let start_to_close = Some(draft.state.turn_timeout());
     let event = TurnScheduled { queue: queue.clone(), sticky, start_to_close, attempt: 1 };

@@ -36,6 +36,8 @@ pub(super) fn outcomes() -> [Outcome; 4] {
 
 /// The changing half of an activity's row, in each of its places.
 pub(crate) fn activities() -> [(&'static str, ActivityLive); 4] {
+    let adrift = minicbor::to_vec(vec![(2_u32, Epoch(8))]).expect("a list encodes");
+    let adrift: Adrift = minicbor::decode(&adrift).expect("a list of attempts");
     let live = |place| ActivityLive {
         scheduled_at: Time(1),
         attempt: 3,
@@ -52,6 +54,7 @@ pub(crate) fn activities() -> [(&'static str, ActivityLive); 4] {
         last_failure: Some(failure()),
         last_worker: "before".into(),
         heartbeat: payload("half"),
+        adrift: adrift.clone(),
     };
     let start = |holder| Start { at: Time(6), holder, worker: "me".into(), heard_at: Time(7) };
     let fence = Fence { epoch: Epoch(8), counter: 9 };
