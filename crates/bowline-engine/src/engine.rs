@@ -10,6 +10,7 @@ pub(crate) mod intake;
 pub(crate) mod member;
 pub(crate) mod net;
 pub(crate) mod receipt;
+pub(crate) mod recover;
 pub(crate) mod remote;
 mod replace;
 pub(crate) mod run;

@@ -2,7 +2,10 @@
 //!
 //! The worker claims and settles here, and never sees a store.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use bowline_core::{
     Decided, Ending, Event, Fence, Identity, Name, Namespace, Notice, Number, Queue, Received,
@@ -18,6 +21,7 @@ use parking_lot::RwLock;
 use super::{
     Core,
     net::Owed,
+    recover::Claimed,
     run::events,
     submit::{Patience, TurnCommit},
 };
@@ -65,6 +69,10 @@ pub(crate) trait Local: Send + Sync {
     fn closed(&self, run: RunId);
     /// An attempt of its own must be told something.
     fn notify(&self, notice: Notice);
+    /// Whether it holds a run.
+    fn holds(&self, run: RunId) -> bool;
+    /// Whether it runs an attempt, or writes its end.
+    fn knows(&self, attempt: AttemptRef) -> bool;
     /// Whether any attempt of its own is running.
     fn is_running(&self) -> bool;
     /// What its attempts have reported since the last time.
@@ -138,7 +146,7 @@ impl Core {
         queues: Vec<Queue>,
         names: Vec<Name>,
         count: usize,
-    ) -> Result<Vec<TurnLease>> {
+    ) -> Result<Claimed<TurnLease>> {
         let claim = ClaimRuns {
             epoch: self.epoch,
             namespace: self.settings.namespace,
@@ -148,8 +156,9 @@ impl Core {
             count,
             now: self.now(),
         };
-        let claimed = self.patiently(|| self.store.claim_runs(claim.clone())).await;
-        let claimed = self.heed(claimed)?;
+        let unsure = AtomicBool::new(false);
+        let call = || noting(&unsure, self.store.claim_runs(claim.clone()));
+        let claimed = self.heed(self.patiently(call).await)?;
         if !claimed.is_empty() {
             self.net.touch();
         }
@@ -161,7 +170,7 @@ impl Core {
                 Err(error) => self.park(run, fence, 1, error.to_string()).await,
             }
         }
-        Ok(leases)
+        Ok(Claimed { items: leases, is_unsure: unsure.into_inner() })
     }
 
     /// Reads what waits for a run that the worker holds.
@@ -207,7 +216,7 @@ impl Core {
         names: Vec<Name>,
         count: usize,
         worker: Identity,
-    ) -> Result<Vec<Assignment>> {
+    ) -> Result<Claimed<Assignment>> {
         let claim = ClaimActivities {
             epoch: self.epoch,
             namespace: self.settings.namespace,
@@ -218,12 +227,14 @@ impl Core {
             worker,
             now: self.now(),
         };
-        let claimed = self.patiently(|| self.store.claim_activities(claim.clone())).await;
-        let claimed = self.heed(claimed)?;
+        let unsure = AtomicBool::new(false);
+        let call = || noting(&unsure, self.store.claim_activities(claim.clone()));
+        let claimed = self.heed(self.patiently(call).await)?;
         if !claimed.is_empty() {
             self.net.touch();
         }
-        Ok(claimed.into_iter().filter_map(assignment).collect())
+        let items = claimed.into_iter().filter_map(assignment).collect();
+        Ok(Claimed { items, is_unsure: unsure.into_inner() })
     }
 
     /// Ends an attempt. Nobody else can: a store that is out of reach is waited for.
@@ -269,6 +280,18 @@ impl Core {
         }
         Ok(settled.step)
     }
+}
+
+/// Notes whether the outcome of a call was unknown.
+async fn noting<T>(
+    unsure: &AtomicBool,
+    call: bowline_store::Answer<bowline_store::Result<T>>,
+) -> bowline_store::Result<T> {
+    let answer = call.await;
+    if matches!(answer, Err(bowline_store::Error::Unknown(_))) {
+        unsure.store(true, Ordering::Relaxed);
+    }
+    answer
 }
 
 fn lease(claimed: ClaimedRun) -> Result<TurnLease> {

@@ -153,6 +153,12 @@ impl Attempts {
         }
     }
 
+    /// Whether an attempt runs here, or its end is being written.
+    pub(super) fn knows(&self, attempt: AttemptRef) -> bool {
+        let (state, key) = (self.state.lock(), key(attempt));
+        state.running.contains_key(&key) || state.settling.contains_key(&key)
+    }
+
     /// An attempt belongs to somebody else now, or to nobody: its code is told to stop.
     pub(super) fn lost(&self, attempt: AttemptRef) {
         let attempt = self.state.lock().running.get(&key(attempt)).cloned();

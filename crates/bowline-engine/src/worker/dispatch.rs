@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::Worker;
-use crate::limits;
+use crate::{engine::recover::Claimed, limits};
 
 /// What wakes the loops.
 #[derive(Default)]
@@ -72,10 +72,13 @@ pub(super) async fn turns(worker: Arc<Worker>) {
         let full = match worker.dispatch.is_draining() {
             true => false,
             false => match claim.await {
-                Ok(leases) => {
-                    let full = leases.len() == most;
-                    for lease in leases {
+                Ok(claimed) => {
+                    let full = claimed.items.len() == most;
+                    for lease in claimed.items {
                         worker.threads.claimed(lease).await;
+                    }
+                    if claimed.is_unsure {
+                        worker.core.spawn(worker.core.clone().recover_runs());
                     }
                     full
                 }
@@ -120,7 +123,7 @@ pub(super) async fn activities(worker: Arc<Worker>, queue: Queue) {
         let mut permits = lane.slots.reserve(limits::CLAIM_ACTIVITIES).await;
         lane.bell.behind.store(false, Ordering::Release);
         let claimed = match worker.dispatch.is_draining() {
-            true => Vec::new(),
+            true => Claimed { items: Vec::new(), is_unsure: false },
             false => {
                 let identity = worker.identity.clone();
                 let claim = worker.core.claim_activities(
@@ -131,14 +134,18 @@ pub(super) async fn activities(worker: Arc<Worker>, queue: Queue) {
                 );
                 claim.await.unwrap_or_else(|error| {
                     tracing::error!(%error, "activities could not be claimed");
-                    Vec::new()
+                    Claimed { items: Vec::new(), is_unsure: false }
                 })
             }
         };
-        let more = !claimed.is_empty();
-        for assignment in claimed {
+        let more = !claimed.items.is_empty();
+        for assignment in claimed.items {
             let Some(permit) = permits.pop() else { break };
             worker.run(assignment, permit);
+        }
+        if claimed.is_unsure {
+            // Before the next claim: what that one takes must not be mistaken for lost.
+            worker.core.clone().recover_activities(queue.clone()).await;
         }
         drop(permits);
         if more {

@@ -51,6 +51,14 @@ impl Local for Worker {
         }
     }
 
+    fn holds(&self, run: RunId) -> bool {
+        self.threads.held().contains(&run)
+    }
+
+    fn knows(&self, attempt: AttemptRef) -> bool {
+        self.attempts.knows(attempt)
+    }
+
     fn is_running(&self) -> bool {
         !self.attempts.is_empty()
     }
