@@ -21,6 +21,8 @@ mod query;
 mod race_claim;
 mod race_close;
 mod race_outcome;
+mod race_takeover;
+mod race_unknown;
 mod remote;
 mod replaying;
 mod retry;

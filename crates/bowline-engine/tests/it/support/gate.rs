@@ -170,6 +170,8 @@ impl Gates {
 
     fn stops(&self, method: Method, when: When, calls: &[Call<'_>]) -> Option<Arc<Point>> {
         let mut state = self.0.lock();
+        // A gate that was let go of before anybody came is open.
+        state.holds.retain(|(.., point)| !*point.released.borrow());
         let due = state.holds.iter().position(|(of, at, which, _)| {
             (*of, *at) == (method, when) && calls.iter().any(|call| which(call))
         });

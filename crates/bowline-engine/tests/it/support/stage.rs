@@ -104,6 +104,14 @@ impl Stage {
         self.advance(seconds);
     }
 
+    /// The same for the short pause after which a store call is tried again.
+    pub(crate) async fn pauses(&self, millis: u64) {
+        let span = Duration::from_millis(millis);
+        let due = self.clock.until_next_due(self.clock.now().after(span));
+        within(&format!("a pause of {millis} ms"), due).await;
+        self.clock.advance(span);
+    }
+
     pub(crate) fn advance(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
     }
