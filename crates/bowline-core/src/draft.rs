@@ -108,7 +108,7 @@ impl Draft {
         decide::intake(self, inbox);
     }
 
-    /// Native rules: begins the turn that runs the code now.
+    /// Native rules: begins the turn that runs the code now. A closed run has no turn.
     pub fn open_turn(&mut self) {
         decide::turn::open(self);
     }
@@ -132,8 +132,9 @@ impl Draft {
     /// Remote rules: takes a worker's answer, and what waited meanwhile.
     ///
     /// # Errors
-    /// If the answer belongs to no turn that is out. A bad command is not an error here: it fails
-    /// the turn, and that is what the draft then holds.
+    /// If the answer belongs to no turn that is out, or something waits in the inbox that closes
+    /// the run: that came first, and is left to [`intake`](Self::intake). A bad command is not an
+    /// error here: it fails the turn, and that is what the draft then holds.
     pub fn answer_turn(
         &mut self,
         answer: decide::turn::TurnAnswer,
@@ -145,7 +146,7 @@ impl Draft {
     /// Remote rules: a worker says that it cannot.
     ///
     /// # Errors
-    /// If it speaks of no turn that is out.
+    /// If it speaks of no turn that is out, or something waits that closes the run.
     pub fn fail_turn(
         &mut self,
         fail: decide::turn::FailTurn,

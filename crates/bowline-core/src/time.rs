@@ -52,7 +52,7 @@ pub(crate) mod span {
     }
 }
 
-/// A [`Duration`] in stored form; see [`span`].
+/// A [`Duration`] in stored form: whole microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(transparent)]
 pub struct Span(#[cbor(with = "span")] pub Duration);

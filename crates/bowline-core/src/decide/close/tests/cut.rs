@@ -120,6 +120,26 @@ fn a_run_times_out_with_everything_that_waited() {
     );
 }
 
+/// Whoever closes it, children are told by the policy that they were started with.
+#[test]
+fn a_run_that_times_out_tells_its_children() {
+    let started = WorkflowStarted { run_timeout: Some(span(60)), ..remote() };
+    check(
+        busy(started),
+        |w| w.ring().take(),
+        expect![[r#"
+            - 60s rings Run(Run)
+            16 WorkflowTimedOut NoPolicy
+            + Outstanding activities 5 timers 7 children 8-9 left 10
+            > cancel activities 5 (run_timed_out)
+            > disarm Timer(7) at 900s
+            > disarm Run(Run) at 60s
+            > post to chain run9: cancel (parent_closed < run_timed_out)
+            > post to chain run9: terminate (parent_closed < run_timed_out)
+        "#]],
+    );
+}
+
 #[test]
 fn to_delete_a_run_is_to_terminate_it() {
     let mut world = World::native();
