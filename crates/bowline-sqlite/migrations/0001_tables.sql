@@ -89,12 +89,14 @@ CREATE TABLE inbox (
 -- A request that waits already counts once.
 CREATE INDEX inbox_request ON inbox (run, request) WHERE request IS NOT NULL;
 
--- `place`: 0 queued, 1 started, 2 ended. `due` matters while it is queued.
+-- `place`: 0 queued, 1 started, 2 ended. `due` matters while it is queued. `adrift` is set where
+-- the code of an attempt runs on that has ended.
 CREATE TABLE activities (
     run INTEGER NOT NULL,
     number INTEGER NOT NULL,
     place INTEGER NOT NULL,
     due INTEGER NOT NULL,
+    adrift INTEGER,
     queue TEXT NOT NULL,
     name TEXT NOT NULL,
     live BLOB NOT NULL,

@@ -83,13 +83,13 @@ impl Tx<'_> {
     /// Writes the row of a new activity. Its run was found before.
     pub(crate) fn add(&mut self, activity: &Activity, now: Time) -> Outcome<()> {
         let Activity { key, number, spec, live, .. } = activity;
-        let (place, due) = columns(live);
+        let (place, due, adrift) = columns(live);
         let (live, bytes) = (codec::encode(live), codec::encode(spec));
         let (queue, name) = (spec.queue.as_str(), spec.name.as_str());
         self.db.run(
-            "INSERT INTO activities (run, number, place, due, queue, name, live, spec) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            params![key, int(number.0), place, due, queue, name, live, bytes],
+            "INSERT INTO activities (run, number, place, due, adrift, queue, name, live, spec) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            params![key, int(number.0), place, due, adrift, queue, name, live, bytes],
         )?;
         count(&self.db.counters.activity_rows, 1);
         self.placed(activity, now)
@@ -108,10 +108,11 @@ impl Tx<'_> {
     /// Writes back a row whose place is the same as before.
     pub(crate) fn update(&mut self, activity: &Activity) -> Outcome<()> {
         let Activity { key, number, live, .. } = activity;
-        let (place, due) = columns(live);
+        let (place, due, adrift) = columns(live);
         self.db.run(
-            "UPDATE activities SET place = ?, due = ?, live = ? WHERE run = ? AND number = ?",
-            params![place, due, codec::encode(live), key, int(number.0)],
+            "UPDATE activities SET place = ?, due = ?, adrift = ?, live = ? \
+             WHERE run = ? AND number = ?",
+            params![place, due, adrift, codec::encode(live), key, int(number.0)],
         )?;
         count(&self.db.counters.activity_rows, 1);
         Ok(())
@@ -221,8 +222,9 @@ impl Tx<'_> {
     ) -> Outcome<Option<Number>> {
         match step {
             Step::Stale => return Ok(None),
-            Step::Late => return self.update(activity).map(|()| None),
-            _ => self.put(activity, now)?,
+            Step::Ended | Step::Requeued(_) => self.put(activity, now)?,
+            // Only what people will read has changed.
+            _ => return self.update(activity).map(|()| None),
         }
         if *step != Step::Ended || !self.run(activity.run).is_open() {
             return Ok(None);
@@ -240,10 +242,11 @@ pub(crate) fn attempt(live: &ActivityLive, start: &Start) -> Attempt {
     Attempt { number: live.attempt, holder: start.holder.clone(), cancel }
 }
 
-fn columns(live: &ActivityLive) -> (i64, i64) {
+fn columns(live: &ActivityLive) -> (i64, i64, Option<i64>) {
+    let adrift = (!live.adrift.is_empty()).then_some(1);
     match &live.place {
-        Place::Queued { due } => (0, due.0),
-        Place::Started(_) => (1, 0),
-        Place::Ended(_) => (2, 0),
+        Place::Queued { due } => (0, due.0, adrift),
+        Place::Started(_) => (1, 0, adrift),
+        Place::Ended(_) => (2, 0, adrift),
     }
 }

@@ -43,7 +43,8 @@ pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
         return Err(Error::Conflict.into());
     }
     if commit.batch.as_ref().is_some_and(|batch| batch.first != next_event) {
-        return Err(Error::Invalid(format!("history goes on with event {next_event}")).into());
+        let last = next_event.0.saturating_sub(1);
+        return Err(Error::Invalid(format!("history goes on after event {last}")).into());
     }
     birth::check(tx, commit)?;
     write(tx, commit)
@@ -84,6 +85,7 @@ fn write(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
     }
     tx.hints.insert(Hint::Changed(id));
     let unread = unread(tx, id)?;
+    tx.stand(id);
     Ok(Committed { version: tx.run(id).head.version, unread, hits, started })
 }
 

@@ -4,7 +4,7 @@
 mod orphan;
 mod tree;
 
-use bowline_core::{ActivityLive, Cause, EventId, Namespace, RunId, Time};
+use bowline_core::{ActivityLive, Cause, Epoch, EventId, Namespace, RunId, Time};
 use bowline_store::{AttemptLine, Error, Leftovers, ReceiptRow, Subtree, ready::Mark};
 use rusqlite::params;
 
@@ -17,26 +17,27 @@ use crate::{
 
 pub(crate) use tree::{WALK_MAX, settled};
 
-pub(crate) fn leftovers(db: Db<'_>, subtree: &Subtree) -> Outcome<Leftovers> {
+/// `alive` is the epoch of the member: code dies with its process.
+pub(crate) fn leftovers(db: Db<'_>, subtree: &Subtree, alive: Option<Epoch>) -> Outcome<Leftovers> {
     match subtree {
-        Subtree::Run(run) => below(db, *run)?.ok_or(Error::Missing("run").into()),
+        Subtree::Run(run) => below(db, *run, alive)?.ok_or(Error::Missing("run").into()),
         Subtree::Receipt(id) => {
             let receipt = receipt(db, id.0)?.ok_or(Error::Missing("receipt"))?;
-            let left = below(db, receipt.run)?.unwrap_or_default();
+            let left = below(db, receipt.run, alive)?.unwrap_or_default();
             Ok(Leftovers { receipt: Some(receipt), ..left })
         }
-        Subtree::Orphans => orphan::orphans(db),
+        Subtree::Orphans => orphan::orphans(db, alive),
     }
 }
 
 /// The target and everything below it; none if there is no such run.
-fn below(db: Db<'_>, target: RunId) -> Outcome<Option<Leftovers>> {
+fn below(db: Db<'_>, target: RunId, alive: Option<Epoch>) -> Outcome<Option<Leftovers>> {
     let mut left = Leftovers::default();
     let mut tree = tree::Tree::new(db);
     let whole = tree.walk(target, |tree, run, alone| {
         left.runs.push(tree.line(run)?);
         if !alone {
-            add_rows(db, run, &mut left)?;
+            add_rows(db, run, alive, &mut left)?;
         }
         Ok(true)
     })?;
@@ -48,9 +49,9 @@ fn below(db: Db<'_>, target: RunId) -> Outcome<Option<Leftovers>> {
     Ok(Some(left))
 }
 
-fn add_rows(db: Db<'_>, run: &Run, left: &mut Leftovers) -> Outcome<()> {
+fn add_rows(db: Db<'_>, run: &Run, alive: Option<Epoch>, left: &mut Leftovers) -> Outcome<()> {
     let key = run.key();
-    left.attempts.extend(attempts(db, run)?);
+    left.attempts.extend(attempts(db, run, alive)?);
     let (queued, marked) = queued(db, run)?;
     left.queued += queued;
     left.unswept += marked;
@@ -60,18 +61,29 @@ fn add_rows(db: Db<'_>, run: &Run, left: &mut Leftovers) -> Outcome<()> {
     Ok(())
 }
 
-/// Activities that a worker has, and cancelled ones that one had.
-fn attempts(db: Db<'_>, run: &Run) -> Outcome<Vec<AttemptLine>> {
+/// Activities that a worker has, cancelled ones that one had, and those whose code runs on.
+fn attempts(db: Db<'_>, run: &Run, alive: Option<Epoch>) -> Outcome<Vec<AttemptLine>> {
     let id = run.head.run;
-    let sql =
-        "SELECT number, name, live FROM activities WHERE run = ? AND place > 0 ORDER BY number";
+    let sql = "SELECT number, name, live FROM activities \
+               WHERE run = ? AND (place > 0 OR adrift IS NOT NULL) ORDER BY number";
     let lines = db.all(sql, [run.key()], |row| {
         let (activity, name): (_, String) = (EventId(number(row, 0)?), row.get(1)?);
         let live: ActivityLive = blob::open(id, row, 2)?;
-        let listed = live.started().is_some() || live.cancel.is_some();
-        Ok(listed.then(|| AttemptLine::of(id, activity, name.into(), &live)))
+        let listed = live.started().is_some() || live.cancel.is_some() || !live.adrift.is_empty();
+        Ok(listed.then(|| line(id, activity, name, &live, alive)))
     })?;
     Ok(lines.into_iter().flatten().collect())
+}
+
+fn line(
+    run: RunId,
+    activity: EventId,
+    name: String,
+    live: &ActivityLive,
+    alive: Option<Epoch>,
+) -> AttemptLine {
+    let leaked = live.adrift.runs_in(alive);
+    AttemptLine { leaked, ..AttemptLine::of(run, activity, name.into(), live) }
 }
 
 /// How many activities wait, and how many of those that wait are under a mark. Those whose rows

@@ -2,10 +2,10 @@
 
 use std::{
     path::PathBuf,
-    sync::atomic::{AtomicBool, AtomicI64, Ordering},
+    sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
 };
 
-use bowline_core::Time;
+use bowline_core::{Epoch, Time};
 use bowline_store::Listeners;
 
 use crate::{ask::Asks, settings::Settings, stats::Counters};
@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     pub(crate) asks: Asks,
     /// The latest moment that a call has brought along: a store has no clock.
     now: AtomicI64,
+    /// The epoch of the member; 0 if there is none.
+    epoch: AtomicU64,
     closing: AtomicBool,
 }
 
@@ -35,6 +37,16 @@ impl Shared {
     /// True the first time.
     pub(crate) fn close(&self) -> bool {
         !self.closing.swap(true, Ordering::SeqCst)
+    }
+
+    /// Who has the store open.
+    pub(crate) fn member(&self) -> Option<Epoch> {
+        Some(Epoch(self.epoch.load(Ordering::SeqCst))).filter(|epoch| epoch.0 > 0)
+    }
+
+    pub(crate) fn set_member(&self, epoch: Option<Epoch>) {
+        self.epoch.store(epoch.map_or(0, |epoch| epoch.0), Ordering::SeqCst);
+        self.asks.member(epoch);
     }
 
     /// The latest moment that anybody has spoken of.

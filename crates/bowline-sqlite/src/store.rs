@@ -173,7 +173,8 @@ impl Store for SqliteStore {
     }
 
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
-        self.reading(move |db| leftovers::leftovers(db, &subtree))
+        let alive = self.shared.member();
+        self.reading(move |db| leftovers::leftovers(db, &subtree, alive))
     }
 
     fn watch(&self) -> Hints {

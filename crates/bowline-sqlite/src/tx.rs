@@ -227,6 +227,7 @@ impl<'a> Tx<'a> {
         if birth.wake {
             self.deliver(id, &Message::Wake, now)?;
         }
+        self.stand(id);
         self.hints.insert(Hint::Changed(id));
         Ok(())
     }
@@ -260,7 +261,15 @@ impl<'a> Tx<'a> {
             "INSERT INTO inbox (run, number, at, request, bytes) VALUES (?, ?, ?, ?, ?)",
             params![key, int(number.0), at.0, request, codec::encode(message)],
         )?;
+        self.stand(to);
         Ok(number)
+    }
+
+    /// Tells the index where a run stands at this point of the group. How it stands in the end is
+    /// told when its row is written; this keeps runs in the order in which they became ready.
+    pub(crate) fn stand(&mut self, id: RunId) {
+        let standing = Standing::of(&self.run(id).head);
+        self.change(Change::Run(standing));
     }
 
     // What the index will know.

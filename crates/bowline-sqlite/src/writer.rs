@@ -186,7 +186,7 @@ fn publish(mind: &mut Mind, shared: &Shared, done: Done) {
         Some(Membership::Left) => mind.index.left(),
         None => {}
     }
-    shared.asks.member(mind.index.epoch());
+    shared.set_member(mind.index.epoch());
     hints.extend(mind.index.take_hints());
     let hints: Vec<_> = hints.into_iter().collect();
     shared.listeners.tell(&hints);

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use bowline_core::{ActivityLive, EventId, Message, ParentClose};
-use bowline_store::{AttemptLine, Leftovers};
+use bowline_core::{ActivityLive, Epoch, EventId, Message, ParentClose};
+use bowline_store::Leftovers;
 
-use super::{covered, marks, tree::Tree};
+use super::{covered, line, marks, tree::Tree};
 use crate::{
     blob::{self, number},
     db::{Db, Outcome},
@@ -15,11 +15,11 @@ use crate::{
     run::{self, Run},
 };
 
-pub(super) fn orphans(db: Db<'_>) -> Outcome<Leftovers> {
+pub(super) fn orphans(db: Db<'_>, alive: Option<Epoch>) -> Outcome<Leftovers> {
     let mut tree = Tree::new(db);
     let mut found = Leftovers::default();
     children(db, &mut tree, &mut found)?;
-    activities(db, &mut tree, &mut found)?;
+    activities(db, &mut tree, alive, &mut found)?;
     found.bound();
     Ok(found)
 }
@@ -52,7 +52,12 @@ fn told(db: Db<'_>, run: &Run) -> Outcome<bool> {
 }
 
 /// Activities of closed runs that wait or run and are not cancelled.
-fn activities(db: Db<'_>, tree: &mut Tree<'_>, found: &mut Leftovers) -> Outcome<()> {
+fn activities(
+    db: Db<'_>,
+    tree: &mut Tree<'_>,
+    alive: Option<Epoch>,
+    found: &mut Leftovers,
+) -> Outcome<()> {
     // From run to run, without looking at all the rows in between.
     let sql = "WITH RECURSIVE keys (run) AS (
                    SELECT min(run) FROM activities
@@ -83,7 +88,7 @@ fn activities(db: Db<'_>, tree: &mut Tree<'_>, found: &mut Leftovers) -> Outcome
             }
             let (name, live): (String, ActivityLive) = (row.get(2)?, blob::open(id, row, 3)?);
             if live.cancel.is_none() {
-                found.attempts.push(AttemptLine::of(id, activity, name.into(), &live));
+                found.attempts.push(line(id, activity, name, &live, alive));
             }
             Ok(found.attempts.len() <= limits::LINES_MAX)
         })?;

@@ -22,7 +22,7 @@ pub(super) fn fold_all(tx: &mut Tx<'_>, room: &mut Room) -> Outcome<bool> {
             continue;
         }
         for range in mark.ranges.ranges() {
-            if !fold(tx, id, range, room)? {
+            if !adrift(tx, id, &mark, range, room)? || !fold(tx, id, range, room)? {
                 return Ok(true);
             }
         }
@@ -34,6 +34,30 @@ pub(super) fn fold_all(tx: &mut Tx<'_>, room: &mut Room) -> Outcome<bool> {
         tx.change(Change::Folded(id, mark.number));
     }
     Ok(false)
+}
+
+/// Ends the waiting rows of a range that must be kept, because the code of an earlier attempt runs
+/// on. They are few.
+fn adrift(
+    tx: &mut Tx<'_>,
+    id: RunId,
+    mark: &Mark,
+    range: &Range,
+    room: &mut Room,
+) -> Outcome<bool> {
+    let sql = "SELECT number FROM activities WHERE run = ? AND number BETWEEN ? AND ? \
+               AND place = 0 AND adrift IS NOT NULL ORDER BY number LIMIT ?";
+    let values = params![tx.run(id).key(), int(range.first.0), int(range.last.0), room.look()];
+    let kept = tx.db.all(sql, values, |row| Ok(EventId(number(row, 0)?)))?;
+    for activity in kept {
+        if room.spend(1) {
+            return Ok(false);
+        }
+        if let Some(mut activity) = tx.activity(id, activity)? {
+            tx.fold_mark(&mut activity, mark, mark.at)?;
+        }
+    }
+    Ok(true)
 }
 
 /// Deletes the waiting rows of a range, as far as there is room; true if none is left.

@@ -71,8 +71,8 @@ impl Actor {
             72..84 => self.burst(note).await,
             84..89 => self.renew(note).await,
             89..94 => self.fire(note).await,
-            94..97 => self.sweep(note).await,
-            97..98 => self.delete(note).await,
+            94..96 => self.sweep(note).await,
+            96..99 => self.delete(note).await,
             _ => {
                 self.both.reopen().await;
                 self.join(note).await;
@@ -268,11 +268,14 @@ impl Actor {
         let mut settles = Vec::new();
         for _ in 0..=self.chance.below(3) {
             let Some(claimed) = self.chance.some(&self.claimed).cloned() else { break };
-            let ending = match self.chance.below(6) {
+            let ending = match self.chance.below(9) {
                 0 | 1 => Ending::Completed(None),
                 2 => Ending::Failed(Failure::new("by chance")),
                 3 => Ending::Cancelled(None),
                 4 => Ending::Returned,
+                5 => Ending::RunsOn,
+                6 => Ending::Stopped,
+                7 => Ending::TimedOut(bowline_core::Timeout::StartToClose),
                 _ => Ending::Abandoned,
             };
             let told = self.chance.one_in(2).then_some(self.now);
@@ -334,7 +337,8 @@ impl Actor {
 
     /// How many rows a sweep takes is each store's own; what is left in the end is not.
     async fn sweep(&mut self, note: &str) {
-        let sweep = Sweep { epoch: self.epoch, now: self.now, limit: 50, retention: None };
+        let retention = self.chance.one_in(2).then_some(Duration::from_secs(100));
+        let sweep = Sweep { epoch: self.epoch, now: self.now, limit: 50, retention };
         while self.both.model.sweep(sweep.clone()).await.unwrap().more {}
         while self.both.store.sweep(sweep.clone()).await.unwrap().more {}
         self.both.compare(&self.runs, note).await;
