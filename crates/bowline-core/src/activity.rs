@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use minicbor::{Decode, Encode};
 
-use crate::{ActivityId, Cause, Failure, Fields, Name, Payload, Queue, RetryPolicy, Span, limits};
+use crate::{
+    ActivityId, Cause, Failure, Fields, Name, Payload, Queue, RetryPolicy, Span, Time, limits,
+};
 
 pub use adrift::Adrift;
 pub use live::{ActivityLive, CancelRecord, End, Holder, Place, Start};
@@ -127,6 +129,10 @@ pub struct ActivitySpec {
     /// Whether its run waits for a remote worker: one that is told by its own protocol.
     #[n(8)]
     pub remote: bool,
+    /// When its run will cancel it, if it is not over by then. For the code to know: it is the run
+    /// that cancels it, with clean-up, and not this that ends it.
+    #[n(9)]
+    pub deadline: Option<Time>,
 }
 
 /// How an activity ended; it does so once.

@@ -19,12 +19,7 @@ use bowline_core::{
     UpdateRequest, WorkflowSignalled, WorkflowStarted,
 };
 
-use crate::{
-    adopt::Adoption,
-    channel::Mailbox,
-    random::Random,
-    scope::{Deadline, Record},
-};
+use crate::{adopt::Adoption, channel::Mailbox, random::Random, scope::Record};
 
 pub(crate) use asking::{Asked, Asking, Close, targets};
 pub(crate) use entry::{End, Entry, What};
@@ -106,7 +101,7 @@ impl Run {
         self.random = Random::of(started.original_run);
         self.started = Rc::new(started.clone());
         if let Some(root) = self.scopes.get_mut(&ROOT) {
-            root.deadline = started.deadline.map(|at| Deadline { at, scope: ROOT });
+            root.deadline = started.deadline;
         }
     }
 

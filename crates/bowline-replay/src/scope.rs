@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_core::{Cause, ScopeId};
+use bowline_core::{Cause, ScopeId, Time};
 
 use crate::{
     Context, Ended, LocalFuture, reason,
@@ -26,7 +26,7 @@ use crate::{
 pub use shield::Shield;
 pub use stopped::{Item, Stopped};
 
-pub(crate) use record::{Cleanup, Deadline, Fate, Leaving, Phase, Record, Why};
+pub(crate) use record::{Cleanup, Fate, Leaving, Phase, Record, Why};
 
 /// A part of a workflow that ends only when everything started inside it has stopped.
 #[must_use = "a scope does nothing until it is awaited"]
@@ -188,7 +188,7 @@ impl Drop for Inside<'_> {
 
 impl Run {
     /// When the scope that is being polled is to be over, by its own deadline or an outer one.
-    pub(crate) fn deadline(&self) -> Option<Deadline> {
+    pub(crate) fn deadline(&self) -> Option<Time> {
         self.scopes.get(&self.current).and_then(|record| record.deadline)
     }
 }

@@ -15,7 +15,7 @@ impl Ask for ChildSpec {
 
     fn ask(mut self, run: &mut Run, detached: bool) -> EventId {
         if let Some(deadline) = run.deadline().filter(|_| !detached) {
-            self.deadline = self.deadline.into_iter().chain([deadline.at]).min();
+            self.deadline = self.deadline.into_iter().chain([deadline]).min();
         }
         let name = self.name.clone();
         let number = run.ask(Command::StartChild(Box::new(self), RunId::default()));

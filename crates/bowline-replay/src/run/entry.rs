@@ -6,10 +6,10 @@
 use std::task::{Poll, Waker};
 
 use bowline_core::{
-    Cause, Code, EventId, ExternalRefusal, Name, Outcome, Payload, Ranges, Rung, ScopeId, Timeout,
+    Cause, Code, EventId, ExternalRefusal, Name, Outcome, Payload, Ranges, Rung, ScopeId,
 };
 
-use super::{ROOT, Run};
+use super::Run;
 use crate::{
     Ended,
     run::asking::Dropped,
@@ -54,8 +54,6 @@ pub(crate) struct Entry {
     waker: Option<Waker>,
     /// The scope whose deadline it is.
     alarm_of: Option<ScopeId>,
-    /// The scope whose deadline is its time limit.
-    limited_by: Option<ScopeId>,
 }
 
 impl Entry {
@@ -73,7 +71,6 @@ impl Entry {
             end: None,
             waker: None,
             alarm_of: None,
-            limited_by: None,
         }
     }
 
@@ -107,13 +104,6 @@ impl Run {
         self.entries.insert(number, entry);
     }
 
-    /// The time limit of an activity is the deadline of a scope.
-    pub(crate) fn limit(&mut self, number: EventId, scope: ScopeId) {
-        if let Some(entry) = self.entries.get_mut(&number) {
-            entry.limited_by = Some(scope);
-        }
-    }
-
     /// The cancel of a child was asked for; whether it arrived is of no interest.
     pub(crate) fn enlist_answer(&mut self, number: EventId) {
         self.entries.insert(number, Entry::new(What::External, Name::default(), self.current));
@@ -140,23 +130,6 @@ impl Run {
 
     /// History says how a thing that it [knows](Self::knows) ended.
     pub(crate) fn end(&mut self, number: EventId, end: End) {
-        let limit = self.entries.get(&number).and_then(|entry| entry.limited_by);
-        let timed_out = Outcome::TimedOut(Timeout::ScheduleToClose);
-        match (limit, &end) {
-            // The activity noticed the deadline before the timer rang: that is the deadline.
-            (Some(scope), End::Activity(outcome)) if *outcome == timed_out => {
-                let cause = self.passed(scope);
-                let cancelled = Outcome::Cancelled(cause.clone(), Rung::Signal, None);
-                self.end_as_told(number, End::Activity(cancelled));
-                if scope != ROOT {
-                    self.leave(scope, Leaving::passing_on(cause).into());
-                }
-            }
-            _ => self.end_as_told(number, end),
-        }
-    }
-
-    fn end_as_told(&mut self, number: EventId, end: End) {
         self.asking.dropped.remove(&number);
         self.asking.detached.remove(&number);
         let Some(entry) = self.entries.get_mut(&number) else { return };

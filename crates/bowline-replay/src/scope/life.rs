@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 
 use bowline_core::{Cause, Code, Command, ScopeId, ScopeStep, Span, TimerId};
 
-use super::{Deadline, Leaving, Phase, Plan, Record, Stopped, Why, record::exit};
+use super::{Leaving, Phase, Plan, Record, Stopped, Why, record::exit};
 use crate::{
     Ended,
     adopt::{Adoption, Orphan},
@@ -22,7 +22,7 @@ impl Run {
         self.next_scope += 1;
         let Plan { name, deadline, cleanup, shield } = plan;
         let parent = self.current;
-        let own = deadline.map(|after| Deadline { at: self.now.after(after), scope: id });
+        let own = deadline.map(|after| self.now.after(after));
         let (outer, remembers) = match self.scopes.get_mut(&parent) {
             Some(around) if !shield => {
                 around.inside.insert(id);

@@ -17,7 +17,7 @@ pub(crate) struct Record {
     /// Outer scopes neither cancel it nor wait for it.
     pub(crate) shield: bool,
     /// When it is to be over, by its own deadline or an outer one.
-    pub(crate) deadline: Option<Deadline>,
+    pub(crate) deadline: Option<Time>,
     /// The timer of its own deadline.
     pub(crate) alarm: Option<EventId>,
     pub(crate) phase: Phase,
@@ -34,14 +34,6 @@ pub(crate) struct Record {
     /// Somebody has its future.
     pub(crate) held: bool,
     pub(crate) waker: Option<Waker>,
-}
-
-/// When a scope is to be over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Deadline {
-    pub(crate) at: Time,
-    /// The scope that was given this deadline.
-    pub(crate) scope: ScopeId,
 }
 
 /// How far a scope has come.

@@ -18,7 +18,7 @@ fn a_deadline_cancels_what_is_inside() {
     expect![[r#"
         5: timer 60s
         6: timer 600s
-        7: activity slow within 60s
+        7: activity slow until 61000000µs
         scope 1 in 0 "part"
     "#]]
     .assert_eq(&first);
@@ -83,15 +83,15 @@ fn n10_deadlines_flow_inwards_as_the_minimum() {
     expect![[r#"
         5: timer 60s
         6: activity detached
-        7: activity whole within 60s
+        7: activity whole until 61000000µs
         scope 1 in 0 ""
         detach 6
     "#]]
     .assert_eq(&first);
     expect![[r#"
         12: timer 3600s
-        13: activity own limit within 3s
-        14: activity less within 58s
+        13: activity own limit within 3s until 61000000µs
+        14: activity less until 61000000µs
         15: child child until 61000000µs
         16: activity shielded
         scope 2 in 1 ""
@@ -126,12 +126,12 @@ fn the_deadline_of_the_run_flows_into_everything() {
     );
     expect![[r#"
         5: child child until 101000000µs
-        6: activity plain within 100s
+        6: activity plain until 101000000µs
     "#]]
     .assert_eq(&world.turn());
     expect![[r#"
         12: timer 1000s
-        13: activity inside within 98s
+        13: activity inside until 101000000µs
         scope 1 in 0 ""
     "#]]
     .assert_eq(&world.send(completes(6, "")));
@@ -170,32 +170,9 @@ fn an_operator_may_unset_a_deadline() {
     world.check_prefixes();
 }
 
-/// The activity's time limit is what is left of the deadline, so it may notice before the timer
-/// rings: to the code that is the deadline, and not a limit that it never set.
+/// A limit of its own is its own, even inside a deadline.
 #[test]
-fn an_activity_that_notices_the_deadline_first_is_the_deadline() {
-    let late = |number| ends(number, Outcome::TimedOut(Timeout::ScheduleToClose));
-    let (mut world, _) = World::start(async |ctx| {
-        let scope = ctx.scope(async {
-            let _beside = ctx.activity(activity("beside")).start();
-            ok(ctx.activity(activity("slow")).await)
-        });
-        let stopped = scope.name("part").deadline(seconds(60)).await.unwrap_err();
-        Ok(json(stopped.why.to_string()))
-    });
-    expect![[r#"
-        drop Timers 5 in 1: deadline (part)
-        drop Activities 6 in 1: deadline (part)
-    "#]]
-    .assert_eq(&world.send(late(7)));
-    expect![[r#"
-        left 1: deadline (part)
-        19: complete cancelled: deadline (part)
-    "#]]
-    .assert_eq(&world.send(late(6)));
-    world.check_prefixes();
-
-    // A limit of its own is its own, even inside a deadline.
+fn a_limit_inside_a_deadline_is_no_deadline() {
     let (mut world, _) = World::start(async |ctx| {
         let mut spec = activity("slow");
         spec.timeouts.schedule_to_close = Some(Span(seconds(3)));
@@ -208,6 +185,6 @@ fn an_activity_that_notices_the_deadline_first_is_the_deadline() {
         drop Timers 5 in 1: scope_exit (timed out: all attempts together took too long)
         13: complete timed out: all attempts together took too long
     "#]]
-    .assert_eq(&world.send(late(6)));
+    .assert_eq(&world.send(ends(6, Outcome::TimedOut(Timeout::ScheduleToClose))));
     world.check_prefixes();
 }

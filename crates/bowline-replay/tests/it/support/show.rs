@@ -36,6 +36,9 @@ fn line(out: &mut String, command: &Command) {
             if let Some(limit) = spec.timeouts.schedule_to_close {
                 write!(out, " within {:?}", limit.0).unwrap();
             }
+            if let Some(deadline) = spec.deadline {
+                write!(out, " until {deadline:?}").unwrap();
+            }
         }
         Command::StartTimer(_, after) => write!(out, "timer {:?}", after.0).unwrap(),
         Command::StartChild(spec, _) => {

@@ -22,6 +22,7 @@ pub(crate) fn spec() -> ActivitySpec {
             detach: true,
         },
         remote: true,
+        deadline: Some(Time(7)),
     }
 }
 
