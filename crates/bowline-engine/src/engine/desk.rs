@@ -276,6 +276,10 @@ impl Core {
                 Some(_) => self.net.owe(run),
                 None => self.net.touch(),
             }
+            if settled.message.is_none() && settled.step == Step::Ended {
+                // Of a closed run: that may have been the last thing that kept its rows.
+                self.bells.sweep.notify_one();
+            }
             self.followers.tell(run);
         }
         Ok(settled.step)
