@@ -49,7 +49,13 @@ fn family(builder: Builder) -> Builder {
 
 async fn kid(engine: &Engine, parent: RunId) -> RunId {
     until(engine, parent, "ChildStarted").await;
-    engine.current("kid").await.expect("the child is there").run
+    // Not the newest run of its id: the chain may have gone on by now.
+    let events = history(engine, parent).await;
+    let started = events.into_iter().find_map(|event| match event.kind {
+        EventKind::ChildStarted(started) => Some(started.run),
+        _ => None,
+    });
+    started.expect("it has begun")
 }
 
 async fn told(engine: &Engine, parent: RunId) -> String {

@@ -18,7 +18,8 @@ use tokio::runtime::Runtime;
 use super::gate::{Gated, Gates};
 use crate::world::{QUEUE, history, within};
 
-/// So long that no renewal comes by time, unless a story asks for a shorter one.
+/// So long that no renewal comes by time, unless a story asks for a shorter one. Nobody looks for
+/// stuck threads before either.
 const LEASE: Duration = Duration::from_secs(30_000);
 
 /// Opens a store, again and again: the second time as a new process finds it after the one before
@@ -83,6 +84,7 @@ impl Stage {
             .identity("worker")
             .threads(2)
             .lease(LEASE)
+            .stuck_after(LEASE * 10)
             .queue(QUEUE, options)
     }
 
@@ -101,6 +103,14 @@ impl Stage {
     pub(crate) async fn passes(&self, seconds: u64) {
         let due = self.clock.until_next_due(self.after(seconds));
         within(&format!("somebody who sleeps for {seconds} s"), due).await;
+        self.advance(seconds);
+    }
+
+    /// Waits until the next moment at which anybody is due is `due` seconds away, and then lets
+    /// `seconds` pass, which is less.
+    pub(crate) async fn passes_until(&self, seconds: u64, due: u64) {
+        let sleeps = self.clock.until_next_due(self.after(due));
+        within(&format!("somebody who sleeps for {due} s"), sleeps).await;
         self.advance(seconds);
     }
 
