@@ -303,12 +303,8 @@ async fn a_refused_update_leaves_no_trace() {
     });
     let offered = poll(&engine, "sdk").await;
     assert_eq!(offered.updates, [request.clone()]);
-    let reject = bowline_core::RejectUpdate {
-        request,
-        failure: bowline_core::Failure::new("no"),
-    };
-    let verdict =
-        answer(&engine, &offered, vec![Command::RejectUpdate(Box::new(reject))]).await;
+    let reject = bowline_core::RejectUpdate { request, failure: bowline_core::Failure::new("no") };
+    let verdict = answer(&engine, &offered, vec![Command::RejectUpdate(Box::new(reject))]).await;
     assert_eq!(verdict, TurnVerdict::Dropped);
     let stage = within("the answer", asking).await.expect("it ran").expect("it is answered");
     assert!(matches!(stage, UpdateStage::Rejected(_)), "{stage:?}");
