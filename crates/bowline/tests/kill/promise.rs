@@ -1,6 +1,6 @@
 //! The code that the children and the last, surviving process run.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
 use bowline::{
     engine::{
@@ -41,8 +41,8 @@ fn step(name: &str) -> ActivitySpec {
     }
 }
 
-fn done(outcome: Outcome) -> Result<(), Ended> {
-    match outcome {
+async fn done(call: impl Future<Output = Outcome>) -> Result<(), Ended> {
+    match call.await {
         Outcome::Completed(_) => Ok(()),
         Outcome::Cancelled(cause, ..) => Err(Ended::Cancelled(cause)),
         other => Err(Ended::Failed(Failure::new(format!("{other:?}")))),
@@ -53,21 +53,21 @@ fn done(outcome: Outcome) -> Result<(), Ended> {
 async fn order(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ended> {
     let inner = ctx.clone();
     let held = ctx.scope(async move {
-        done(inner.activity(step("step")).await)?;
+        done(inner.activity(step("step"))).await?;
         let go = inner.signals("go");
         let hold = inner.activity(step("hold"));
         match either(go.recv(), hold).await {
             Either::Left(_) => Ok(()),
-            Either::Right(outcome) => done(outcome),
+            Either::Right(outcome) => done(ready(outcome)).await,
         }
     });
     let cleaned =
-        held.cleanup(async |ctx: Context, _stopped| done(ctx.activity(step("step")).await));
+        held.cleanup(async |ctx: Context, _stopped| done(ctx.activity(step("step"))).await);
     match cleaned.await {
         Ok(()) => {}
         Err(stopped) => return Err(stopped.why),
     }
     ctx.timer(Duration::from_millis(1)).await.map_err(Ended::Cancelled)?;
-    done(ctx.activity(step("step")).await)?;
+    done(ctx.activity(step("step"))).await?;
     Ok(None)
 }
