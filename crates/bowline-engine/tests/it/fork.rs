@@ -20,10 +20,11 @@ fn summer(builder: Builder, calls: Arc<AtomicUsize>) -> Builder {
     builder
         .flow("summer", |ctx, _| async move {
             let first: u64 =
-                text(&done(ctx.activity(activity("one", "1")).await)?).parse().unwrap();
+                text(&done(ctx.activity(activity("one", "1")).await)?).parse().expect("a number");
             let second: u64 =
-                text(&done(ctx.activity(activity("one", "2")).await)?).parse().unwrap();
-            let third: u64 = text(&ctx.signals("add").recv().await.input).parse().unwrap();
+                text(&done(ctx.activity(activity("one", "2")).await)?).parse().expect("a number");
+            let third: u64 =
+                text(&ctx.signals("add").recv().await.input).parse().expect("a number");
             Ok(Some(Payload::json((first + second + third).to_string())))
         })
         .act("one", move |_, input| {

@@ -1,4 +1,6 @@
 //! The engine and its worker as a whole: manual clock, signals, no sleeps.
+#![expect(clippy::unwrap_used, reason = "what must not fail in a test may panic")]
+#![expect(clippy::print_stderr, reason = "a failed test says on which store it failed")]
 
 mod activity;
 mod activity_cancel;
@@ -11,12 +13,15 @@ mod bad_input;
 mod chain;
 mod checked;
 mod child;
+mod drift;
 mod external;
 mod flow;
 mod fork;
 mod keeping;
 mod ladder;
+mod lossy;
 mod lost;
+mod mark;
 mod quarantine;
 mod query;
 mod race_child;
@@ -29,6 +34,7 @@ mod receipt;
 mod remote;
 mod replaying;
 mod retry;
+mod scope;
 mod slice;
 mod starting;
 mod support;

@@ -14,7 +14,7 @@ fn counter(builder: Builder) -> Builder {
         let count = std::rc::Rc::new(std::cell::Cell::new(0));
         let shown = count.clone();
         ctx.expose("count", move |_| Ok(Some(Payload::json(shown.get().to_string()))));
-        ctx.expose("echo", |input| Ok(input));
+        ctx.expose("echo", Ok);
         ctx.expose("no", |_| Err(Failure::new("not today").kind("Mood")));
         ctx.expose("panic", |_| panic!("this query is broken"));
         while count.get() < 3 {

@@ -222,6 +222,7 @@ async fn retries_that_wait_under_a_mark_never_come() {
         let sweep = stage.gates.hold(Method::Sweep, When::Before, any);
         let receipt = cancel(&engine, run).await;
         sweep.reached().await;
+        reaches(&engine, receipt, Phase::Decided).await;
         stage.advance(60);
         settle_down(&engine, run).await;
         sweep.release();

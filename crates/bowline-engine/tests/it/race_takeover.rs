@@ -13,8 +13,7 @@ use std::sync::Arc;
 
 use crate::{
     support::{
-        flows::{Flows, any, claimed, starting, work},
-        gate::Call,
+        flows::{any, claimed, starting, work},
         probe::Probe,
         stage::{self, Process, Stage, cancel, comes_clean},
     },

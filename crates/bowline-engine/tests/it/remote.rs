@@ -302,7 +302,7 @@ async fn a_refused_update_leaves_no_trace() {
         async move { engine.update(run, request).await }
     });
     let offered = poll(&engine, "sdk").await;
-    assert_eq!(offered.updates, [request.clone()]);
+    assert_eq!(offered.updates, std::slice::from_ref(&request));
     let reject = bowline_core::RejectUpdate { request, failure: bowline_core::Failure::new("no") };
     let verdict = answer(&engine, &offered, vec![Command::RejectUpdate(Box::new(reject))]).await;
     assert_eq!(verdict, TurnVerdict::Dropped);

@@ -121,13 +121,13 @@ async fn pauses_grow_keys_stay_and_fences_rise() {
         world.advance(Duration::from_micros(1));
     }
     assert_eq!(said(&engine, run).await, "ok");
+    let events = history(&engine, run).await;
     let tries = tries.0.lock();
     let column = |of: fn(&Try) -> String| tries.iter().map(of).collect::<Vec<_>>();
     assert_eq!(column(|t| t.attempt.to_string()), ["1", "2", "3", "4"]);
     assert_eq!(column(|t| t.before.clone().unwrap_or_default()), ["", "no 1", "no 2", "no 3"]);
     assert!(tries.iter().all(|t| t.key == tries[0].key && !t.key.is_empty()));
     assert!(tries.is_sorted_by(|a, b| a.fence < b.fence));
-    let events = history(&engine, run).await;
     let started: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.kind {

@@ -174,11 +174,6 @@ pub(crate) async fn kinds(engine: &Engine, run: RunId) -> Vec<&'static str> {
     history(engine, run).await.iter().map(|event| event.kind.name()).collect()
 }
 
-/// The number of the first event of a kind.
-pub(crate) fn first(events: &[Event], kind: &str) -> EventId {
-    events.iter().find(|event| event.kind.name() == kind).expect("there is such an event").id
-}
-
 /// Waits until an event of a kind stands in history.
 pub(crate) async fn until(engine: &Engine, run: RunId, kind: &str) -> EventId {
     loop {

@@ -179,11 +179,6 @@ impl Probe {
         self.0.running.lock().unwrap().0
     }
 
-    /// How many attempts ran at the same time, at the most.
-    pub(crate) fn most(&self) -> usize {
-        self.0.running.lock().unwrap().1
-    }
-
     /// What the code was told, in order.
     pub(crate) fn causes(&self) -> Vec<Cause> {
         self.0.causes.borrow().clone()
