@@ -41,7 +41,7 @@ impl Engine {
     /// # Errors
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn start(&self, options: StartOptions) -> Result<RunId> {
-        self.core.start(options).await
+        Box::pin(self.core.start(options)).await
     }
 
     /// Sends a signal.
@@ -102,7 +102,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run, or it is closed.
     pub async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
-        self.core.update(run, request).await
+        Box::pin(self.core.update(run, request)).await
     }
 
     /// Asks a run's code for something that does not change it. Closed runs answer too.
@@ -214,7 +214,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run, or its history cannot be cut there.
     pub async fn fork(&self, run: RunId, at: EventId, cause: Cause) -> Result<RunId> {
-        self.core.fork(run, at, cause).await
+        Box::pin(self.core.fork(run, at, cause)).await
     }
 
     /// Takes a run out of quarantine: its turn is tried again.
@@ -243,7 +243,7 @@ impl Engine {
         start: StartTurn,
         until: Time,
     ) -> Result<Option<RemoteTurn>> {
-        self.core.poll_turn(queue, start, until).await
+        Box::pin(self.core.poll_turn(queue, start, until)).await
     }
 
     /// A remote worker answers a turn; with `again`, it takes the next one in the same breath.
@@ -256,7 +256,7 @@ impl Engine {
         answer: impl Fn(Token) -> TurnAnswer,
         again: Option<StartTurn>,
     ) -> Result<Answered> {
-        self.core.answer_turn(token, answer, again).await
+        Box::pin(self.core.answer_turn(token, answer, again)).await
     }
 
     /// A remote worker cannot answer a turn.
@@ -264,7 +264,7 @@ impl Engine {
     /// # Errors
     /// If the token is not valid, or its turn is over.
     pub async fn fail_turn(&self, token: &[u8], fail: impl Fn(Token) -> FailTurn) -> Result<()> {
-        self.core.fail_turn(token, fail).await
+        Box::pin(self.core.fail_turn(token, fail)).await
     }
 
     /// A remote worker waits for an activity.
@@ -278,7 +278,7 @@ impl Engine {
         control: ControlQueue,
         until: Time,
     ) -> Result<Option<RemoteActivity>> {
-        self.core.poll_activity(queue, worker, control, until).await
+        Box::pin(self.core.poll_activity(queue, worker, control, until)).await
     }
 
     /// A remote worker ends its attempt.
