@@ -156,8 +156,9 @@ async fn the_old_holders_claim_takes_nothing() {
         let run = start(&first.engine, "one", "one-1").await;
         claim.reached().await;
         stage.reopen();
-        claim.release();
+        // The old epoch is over once the new process has entered.
         let second = process(&stage, work(10, 5), new.obeys()).await;
+        claim.release();
         new.has_begun(1).await;
         let receipt = cancel(&second.engine, run).await;
         comes_clean(&second.engine, receipt).await;
