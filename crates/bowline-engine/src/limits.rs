@@ -7,6 +7,8 @@ use std::time::Duration;
 pub const CACHED_RUNS: usize = 10_000;
 /// How many pieces of work may wait for one workflow thread.
 pub const THREAD_QUEUE: usize = 4_096;
+/// After how many events of a replay it is noted that it goes on.
+pub const REPLAY_LOOKS: u64 = 64;
 /// How many native runs are claimed at once.
 pub const CLAIM_RUNS: usize = 64;
 /// How many activities are claimed at once.

@@ -9,7 +9,7 @@ use std::sync::{
 
 use bowline_core::{
     Decided, Ending, Event, Fence, Identity, Name, Namespace, Notice, Number, Queue, Received,
-    RunId, Rung, Step, Time, TurnRecord, Version,
+    RunId, Rung, State, Step, Time, TurnRecord, Version,
 };
 pub(crate) use bowline_store::{AttemptRef, Heartbeat, Proof, Sighting};
 use bowline_store::{
@@ -123,6 +123,9 @@ pub(crate) struct TurnLease {
 pub(crate) struct TurnDone {
     pub(crate) version: Version,
     pub(crate) unread: Vec<Received>,
+    /// The state that the turn leaves. It goes to the store and back, because a turn must not cost
+    /// more where more is open.
+    pub(crate) state: State,
 }
 
 /// The end of an attempt, as the worker saw it.
@@ -190,8 +193,8 @@ impl Core {
     ) -> Result<TurnDone> {
         let (run, fence, expected) = lease;
         let turn = TurnCommit { run, fence: Some(fence), expected, decided, release };
-        let committed = self.commit(turn, Patience::Long).await?;
-        Ok(TurnDone { version: committed.version, unread: committed.unread })
+        let (committed, state) = self.commit(turn, Patience::Long).await?;
+        Ok(TurnDone { version: committed.version, unread: committed.unread, state })
     }
 
     /// Puts a run into quarantine: visible, untouched, and tried again only when somebody says so.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bowline_core::{
     Address, Cancel, Cause, Decided, EventId, Fence, Identity, Message, ReceiptId, RequestId,
-    RunId, Signal, Terminate, Version,
+    RunId, Signal, State, Terminate, Version,
 };
 use bowline_store::{
     Commit, Committed, Error as StoreError, NewReceipt, Posted, Posting, Quarantine, Read, RunKey,
@@ -122,6 +122,10 @@ impl Core {
     }
 
     pub(crate) async fn post(&self, posting: Posting) -> Result<Posted> {
+        if self.stopping.is_cancelled() {
+            // Nobody here would work on it.
+            return Err(Error::ShuttingDown);
+        }
         let posted = self
             .retrying(|| {
                 let posted = self.store.post(vec![posting.clone()]);
@@ -202,13 +206,13 @@ impl Core {
         Ok(())
     }
 
-    /// Writes a decision. Slots for what may start at once are reserved before, so that an attempt
-    /// whose start is durable always has one.
+    /// Writes a decision, and gives the state back that it leaves. Slots for what may start at once
+    /// are reserved before, so that an attempt whose start is durable always has one.
     pub(crate) async fn commit(
         self: &Arc<Self>,
         turn: TurnCommit,
         patience: Patience,
-    ) -> Result<Committed> {
+    ) -> Result<(Committed, State)> {
         let updates = fold::updates(&turn.decided);
         let run = turn.run;
         let mut folded = fold::fold(self, turn);
@@ -232,7 +236,7 @@ impl Core {
             self.updates.tell(run, &id, &stage);
         }
         self.followers.tell(run);
-        Ok(committed)
+        Ok((committed, folded.state))
     }
 
     /// Lets go of a run that this member holds, whatever has happened to it meanwhile.

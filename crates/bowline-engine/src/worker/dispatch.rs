@@ -67,15 +67,17 @@ pub(super) async fn turns(worker: Arc<Worker>) {
         return;
     }
     loop {
-        let most = limits::CLAIM_RUNS;
+        // Never more runs are claimed than there are places for.
+        let mut places = worker.threads.make_room(limits::CLAIM_RUNS).await;
+        let most = places.len();
         let claim = worker.core.claim_turns(queues.clone(), names.clone(), most);
         let full = match worker.dispatch.is_draining() {
             true => false,
             false => match claim.await {
                 Ok(claimed) => {
                     let full = claimed.items.len() == most;
-                    for lease in claimed.items {
-                        worker.threads.claimed(lease).await;
+                    for (lease, place) in claimed.items.into_iter().zip(places.drain(..)) {
+                        worker.threads.claimed(lease, place).await;
                     }
                     if claimed.is_unsure {
                         worker.core.spawn(worker.core.clone().recover_runs());
@@ -88,6 +90,7 @@ pub(super) async fn turns(worker: Arc<Worker>) {
                 }
             },
         };
+        drop(places);
         if !full {
             worker.dispatch.turns.notified().await;
         }

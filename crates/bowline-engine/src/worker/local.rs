@@ -52,7 +52,7 @@ impl Local for Worker {
     }
 
     fn holds(&self, run: RunId) -> bool {
-        self.threads.held().contains(&run)
+        self.threads.holds(run)
     }
 
     fn knows(&self, attempt: AttemptRef) -> bool {

@@ -7,6 +7,8 @@
 
 mod cache;
 mod crash;
+mod room;
+mod seat;
 mod thread;
 pub(super) mod watchdog;
 
@@ -15,7 +17,7 @@ use std::sync::Arc;
 use bowline_core::{Event, Failure, Name, Payload, Received, RunId};
 use bowline_replay::Workflow;
 use parking_lot::RwLock;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 
 use super::{Setup, registry::Workflows};
 use crate::{
@@ -27,7 +29,10 @@ use crate::{
     limits,
 };
 use crash::CrashFile;
-use thread::Seat;
+use room::Room;
+use seat::{Held, Seat};
+
+pub(super) use room::Place;
 
 /// What a query is answered with.
 pub(super) type Answer = std::result::Result<Option<Payload>, Failure>;
@@ -39,13 +44,15 @@ pub(super) enum Work {
     /// A held run has these messages.
     Inbox(RunId, Vec<Received>),
     /// A turn's commit is answered.
-    Committed(RunId, Result<TurnDone>),
+    Committed(RunId, Box<Result<TurnDone>>),
     /// A held run was closed by somebody else.
     Closed(RunId),
     /// A query of a run, if it is held here.
     Query(RunId, Name, Option<Payload>, oneshot::Sender<Option<Answer>>),
     /// A query of a run that is held nowhere.
     Cold(Box<Cold>),
+    /// Somebody waits for the place of an idle run.
+    MakeRoom,
     /// Let go of everything, and end.
     Stop(oneshot::Sender<()>),
 }
@@ -64,7 +71,7 @@ pub(super) struct Cold {
 pub(super) struct Threads {
     core: Arc<Core>,
     workflows: Workflows,
-    cached_max: usize,
+    room: Arc<Room>,
     seats: Vec<RwLock<Seat>>,
     crash_file: Arc<CrashFile>,
     /// Rung whenever a thread begins a turn.
@@ -77,7 +84,7 @@ impl Threads {
         let mut threads = Self {
             core: core.clone(),
             workflows: setup.workflows.clone(),
-            cached_max: setup.cached_runs.div_ceil(setup.threads),
+            room: Arc::new(Room::new(setup.cached_runs)),
             seats: Vec::with_capacity(setup.threads),
             crash_file: Arc::new(crash_file),
             entered: Arc::default(),
@@ -94,7 +101,7 @@ impl Threads {
         Seat::start(thread::Start {
             core: core.clone(),
             workflows: self.workflows.clone(),
-            cached_max: self.cached_max,
+            room: self.room.clone(),
             crash_file: self.crash_file.clone(),
             entered: self.entered.clone(),
             place,
@@ -106,24 +113,47 @@ impl Threads {
         (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % self.seats.len()
     }
 
-    fn mailbox(&self, run: RunId) -> mpsc::Sender<Work> {
-        self.seats[self.place(run)].read().mailbox.clone()
+    /// Where a run's thread sits now.
+    fn seat_of(&self, run: RunId) -> Seat {
+        self.seats[self.place(run)].read().clone()
     }
 
-    pub(super) async fn claimed(&self, lease: TurnLease) {
-        let mailbox = self.mailbox(lease.run);
-        // A thread that is gone has let go of its runs: they are claimed again.
-        let _ = mailbox.send(Work::Claimed(Box::new(lease))).await;
+    /// Takes places for runs that are about to be claimed: one at least, `most` at the most. Runs
+    /// that wait for nothing but messages make room for them.
+    pub(super) async fn make_room(&self, most: usize) -> Vec<Place> {
+        let places = self.room.take(most);
+        if !places.is_empty() {
+            return places;
+        }
+        self.room.want();
+        for seat in &self.seats {
+            // A thread with a full mailbox looks after each piece of work anyway.
+            let _ = seat.read().mailbox.try_send(Work::MakeRoom);
+        }
+        let first = self.room.wait().await;
+        first.into_iter().chain(self.room.take(most - 1)).collect()
+    }
+
+    /// A run was claimed; its thread has it from now on.
+    pub(super) async fn claimed(&self, lease: TurnLease, place: Place) {
+        let held = Held { fence: lease.fence, place };
+        let seat = {
+            // Nobody can give this thread up before it is known to hold the run.
+            let seat = self.seats[self.place(lease.run)].read();
+            seat.shared.hold(lease.run, held);
+            seat.clone()
+        };
+        seat.send(Work::Claimed(Box::new(lease))).await;
     }
 
     pub(super) async fn inbox(&self, run: RunId, inbox: Vec<Received>) {
-        let _ = self.mailbox(run).send(Work::Inbox(run, inbox)).await;
+        self.seat_of(run).send(Work::Inbox(run, inbox)).await;
     }
 
     /// A run is closed: its code is not needed any more. If the thread is too busy to hear it now,
     /// the run goes when room is needed.
     pub(super) fn closed(&self, run: RunId) {
-        let _ = self.mailbox(run).try_send(Work::Closed(run));
+        let _ = self.seat_of(run).mailbox.try_send(Work::Closed(run));
     }
 
     /// Asks a run that is held here; none if it is not.
@@ -134,8 +164,7 @@ impl Threads {
         input: Option<Payload>,
     ) -> Result<Option<Answer>> {
         let (reply, answer) = oneshot::channel();
-        let _ = self.mailbox(run).send(Work::Query(run, name, input, reply)).await;
-        in_time(answer).await
+        self.ask(run, Work::Query(run, name, input, reply), answer).await
     }
 
     /// Replays a run that is held nowhere, and asks it.
@@ -149,13 +178,30 @@ impl Threads {
     ) -> Result<Answer> {
         let (reply, answer) = oneshot::channel();
         let cold = Cold { run, workflow, events, name, input, reply };
-        let _ = self.mailbox(run).send(Work::Cold(Box::new(cold))).await;
-        in_time(answer).await
+        self.ask(run, Work::Cold(Box::new(cold)), answer).await
+    }
+
+    async fn ask<T>(&self, run: RunId, work: Work, answer: oneshot::Receiver<T>) -> Result<T> {
+        let seat = self.seat_of(run);
+        let answered = async {
+            seat.send(work).await;
+            tokio::select! {
+                answer = answer => answer.map_err(|_| Error::ShuttingDown),
+                () = seat.shared.gone.cancelled() => Err(Error::TimedOut("the answer to the query")),
+            }
+        };
+        let late = |_| Err(Error::TimedOut("the answer to the query"));
+        tokio::time::timeout(limits::QUERY, answered).await.unwrap_or_else(late)
+    }
+
+    /// Whether a run is held here.
+    pub(super) fn holds(&self, run: RunId) -> bool {
+        self.seats[self.place(run)].read().shared.holds(run)
     }
 
     /// Every run that is held here.
     pub(super) fn held(&self) -> Vec<RunId> {
-        self.seats.iter().flat_map(|seat| seat.read().shared.held()).collect()
+        self.seats.iter().flat_map(|seat| seat.read().shared.runs()).collect()
     }
 
     /// Runs that were in the middle of a turn when the process died, too often.
@@ -165,21 +211,13 @@ impl Threads {
 
     /// Lets go of every run and ends the threads.
     pub(super) async fn stop(&self) {
-        let mailboxes: Vec<_> = self.seats.iter().map(|seat| seat.read().mailbox.clone()).collect();
-        for mailbox in mailboxes {
+        let seats: Vec<_> = self.seats.iter().map(|seat| seat.read().clone()).collect();
+        for seat in seats {
             let (done, ended) = oneshot::channel();
-            if mailbox.send(Work::Stop(done)).await.is_ok() {
+            if seat.send(Work::Stop(done)).await {
                 // A thread that is stuck in user code does not answer; nobody waits for it.
                 let _ = tokio::time::timeout(limits::QUERY, ended).await;
             }
         }
-    }
-}
-
-async fn in_time<T>(answer: oneshot::Receiver<T>) -> Result<T> {
-    match tokio::time::timeout(limits::QUERY, answer).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(_)) => Err(Error::ShuttingDown),
-        Err(_) => Err(Error::TimedOut("the answer to the query")),
     }
 }

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{
-    ActivitySpec, Alarm, Batch, Decided, Effect, Ending, EventId, Fence, Holder, Name, RunId,
-    State, Time, UpdateId, UpdateStage, Version, WorkflowId, codec,
+    ActivitySpec, Alarm, Batch, Decided, Effect, Ending, EventId, EventKind, Fence, Holder, Name,
+    RunId, State, Time, UpdateId, UpdateStage, Version, WorkflowId, codec,
 };
 use bowline_store::{Close, Commit, Head, NewActivity, RunCancel, Snapshot, StartNow};
 
@@ -21,6 +21,7 @@ use crate::{
 pub(super) struct Folded {
     pub(super) commit: Commit,
     pub(super) starts: Starts,
+    pub(super) state: State,
 }
 
 /// Slots that are kept for activities which the commit schedules.
@@ -92,6 +93,9 @@ pub(super) fn fold(core: &Core, turn: TurnCommit) -> Folded {
     let Decided { state, record, events, effects, consumed, forgotten, successor, delete, .. } =
         decided;
     let first = events.first().map(|event| event.id);
+    let changes = |wanted: fn(&EventKind) -> bool| events.iter().any(|event| wanted(&event.kind));
+    let search = changes(|kind| matches!(kind, EventKind::SearchUpserted(_)));
+    let memo = changes(|kind| matches!(kind, EventKind::MemoModified(_)));
     let mut commit = Commit {
         consumed,
         forgotten,
@@ -102,8 +106,8 @@ pub(super) fn fold(core: &Core, turn: TurnCommit) -> Folded {
         close: (!state.status.is_open()).then_some(Close { successor, delete }),
         cancel: cancel(&state, first, now),
         record,
-        search: Some(state.search.clone()),
-        memo: Some(state.memo.clone()),
+        search: search.then(|| state.search.clone()),
+        memo: memo.then(|| state.memo.clone()),
         snapshot: snapshot(&state, first),
         release: release || !state.status.is_open(),
         ..empty(core, run, expected, fence, now)
@@ -118,7 +122,7 @@ pub(super) fn fold(core: &Core, turn: TurnCommit) -> Folded {
         add(core, effect, &mut commit, &mut starts);
     }
     commit.disarm.retain(|alarm| !taken_back(&mut commit.arm, alarm));
-    Folded { commit, starts }
+    Folded { commit, starts, state }
 }
 
 /// A commit that changes nothing of what the head says, but lets go of the run.

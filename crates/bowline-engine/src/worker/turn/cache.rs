@@ -16,8 +16,8 @@ pub(super) struct Cached {
     pub(super) record: TurnRecord,
     /// Unset while a commit is on its way: then nobody knows yet what the state will be.
     pub(super) state: Option<State>,
-    /// What the state will be if the commit that is on its way is done.
-    pub(super) next: Option<(State, TurnRecord, Number)>,
+    /// What else will be if the commit that is on its way is done.
+    pub(super) next: Option<(TurnRecord, Number)>,
     /// Messages that no turn has seen.
     pub(super) unread: BTreeMap<Number, Received>,
     /// When it was last used, by the thread's own count.
@@ -41,7 +41,7 @@ impl Cached {
 
     /// Remembers messages; what a turn has seen already is not new.
     pub(super) fn receive(&mut self, inbox: Vec<Received>) {
-        let seen = self.next.as_ref().map_or(self.consumed, |(_, _, consumed)| *consumed);
+        let seen = self.next.as_ref().map_or(self.consumed, |(_, consumed)| *consumed);
         let new = inbox.into_iter().filter(|received| received.number > seen);
         self.unread.extend(new.map(|received| (received.number, received)));
     }
@@ -58,11 +58,11 @@ impl Cached {
 
     /// The commit is done: what would be, is.
     pub(super) fn committed(&mut self, done: TurnDone) {
-        if let Some((state, record, consumed)) = self.next.take() {
-            self.state = Some(state);
+        if let Some((record, consumed)) = self.next.take() {
             self.record = record;
             self.consumed = consumed;
         }
+        self.state = Some(done.state);
         self.version = done.version;
         self.receive(done.unread);
     }
@@ -71,22 +71,46 @@ impl Cached {
 /// The runs of one thread, the least recently used of which goes first.
 #[derive(Default)]
 pub(super) struct Cache {
-    pub(super) runs: BTreeMap<RunId, Cached>,
+    runs: BTreeMap<RunId, Cached>,
+    /// By when they were used.
+    order: BTreeMap<u64, RunId>,
     clock: u64,
 }
 
 impl Cache {
+    pub(super) fn insert(&mut self, run: RunId, cached: Cached) {
+        self.remove(run);
+        self.runs.insert(run, cached);
+        self.touch(run);
+    }
+
+    pub(super) fn remove(&mut self, run: RunId) {
+        if let Some(cached) = self.runs.remove(&run) {
+            self.order.remove(&cached.used);
+        }
+    }
+
+    pub(super) fn find(&mut self, run: RunId) -> Option<&mut Cached> {
+        self.runs.get_mut(&run)
+    }
+
     /// Marks a run as just used.
     pub(super) fn touch(&mut self, run: RunId) -> Option<&mut Cached> {
-        self.clock += 1;
         let cached = self.runs.get_mut(&run)?;
+        self.clock += 1;
+        self.order.remove(&cached.used);
+        self.order.insert(self.clock, run);
         cached.used = self.clock;
         Some(cached)
     }
 
     /// The idle run that was used longest ago.
     pub(super) fn oldest(&self) -> Option<RunId> {
-        let idle = self.runs.iter().filter(|(_, cached)| cached.is_idle());
-        idle.min_by_key(|(_, cached)| cached.used).map(|(run, _)| *run)
+        let mut oldest = self.order.values();
+        oldest.find(|run| self.runs.get(run).is_some_and(Cached::is_idle)).copied()
+    }
+
+    pub(super) fn runs(&self) -> Vec<RunId> {
+        self.runs.keys().copied().collect()
     }
 }

@@ -2,21 +2,20 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
 };
 
-use bowline_core::{Command, Decided, Draft, Name, Payload, Received, RunId, State, Time};
+use bowline_core::{Command, Decided, Draft, Event, Name, Payload, Received, RunId, State, Time};
 use bowline_replay::{Fault, Replay};
-use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 
 use super::{
     Answer, Cold, Work,
     cache::{Cache, Cached},
     crash::CrashFile,
+    room::Room,
+    seat::{Held, Seat},
 };
 use crate::{
     Error, Result,
@@ -32,76 +31,62 @@ use crate::{
 pub(super) struct Start {
     pub(super) core: Arc<Core>,
     pub(super) workflows: Workflows,
-    pub(super) cached_max: usize,
+    pub(super) room: Arc<Room>,
     pub(super) crash_file: Arc<CrashFile>,
     pub(super) entered: Arc<Notify>,
     pub(super) place: usize,
 }
 
-/// Where a thread sits: how to reach it, and what it is doing.
-pub(super) struct Seat {
-    pub(super) mailbox: mpsc::Sender<Work>,
-    pub(super) shared: Arc<Shared>,
-}
-
-/// What others may see of a thread.
-#[derive(Default)]
-pub(super) struct Shared {
-    /// The run whose code is running, and since when.
-    pub(super) busy: Mutex<Option<(RunId, Time)>>,
-    /// Set when the thread was given up: whatever it still says counts for nothing.
-    pub(super) given_up: AtomicBool,
-    held: Mutex<BTreeMap<RunId, bowline_core::Fence>>,
-}
-
-impl Shared {
-    pub(super) fn held(&self) -> Vec<RunId> {
-        self.held.lock().keys().copied().collect()
-    }
-
-    pub(super) fn leases(&self) -> Vec<(RunId, bowline_core::Fence)> {
-        self.held.lock().iter().map(|(run, fence)| (*run, *fence)).collect()
-    }
-}
-
 impl Seat {
     pub(super) fn start(start: Start) -> Result<Self> {
         let (mailbox, work) = mpsc::channel(limits::THREAD_QUEUE);
-        let shared = Arc::new(Shared::default());
-        let (seen, sender) = (shared.clone(), mailbox.clone());
+        let seat = Self { mailbox, shared: Arc::default() };
+        let own = seat.clone();
         std::thread::Builder::new()
             .name(format!("bowline-turns-{}", start.place))
-            .spawn(move || Thread::new(start, seen, sender).run(work))
+            .spawn(move || sit(start, own, work))
             .map_err(|error| Error::Invalid(format!("a thread could not be started: {error}")))?;
-        Ok(Self { mailbox, shared })
+        Ok(seat)
+    }
+}
+
+/// Users' panics are caught where their code is called. One that gets here is a mistake of ours:
+/// the thread looks stuck to the watchdog then, which seats another one.
+fn sit(start: Start, seat: Seat, work: mpsc::Receiver<Work>) {
+    let (shared, entered) = (seat.shared.clone(), start.entered.clone());
+    let thread = Thread::new(start, seat);
+    if catch_unwind(AssertUnwindSafe(|| thread.run(work))).is_err() {
+        let mut busy = shared.busy.lock();
+        let run = busy.map(|(run, _)| run).unwrap_or_default();
+        *busy = Some((run, Time(i64::MIN)));
+        drop(busy);
+        entered.notify_one();
     }
 }
 
 struct Thread {
     core: Arc<Core>,
     workflows: Workflows,
-    cached_max: usize,
+    room: Arc<Room>,
     crash_file: Arc<CrashFile>,
     entered: Arc<Notify>,
     place: usize,
-    shared: Arc<Shared>,
-    mailbox: mpsc::Sender<Work>,
+    seat: Seat,
     cache: Cache,
     /// How often the turn of a run has failed in a row.
     failures: BTreeMap<RunId, u32>,
 }
 
 impl Thread {
-    fn new(start: Start, shared: Arc<Shared>, mailbox: mpsc::Sender<Work>) -> Self {
+    fn new(start: Start, seat: Seat) -> Self {
         Self {
             core: start.core,
             workflows: start.workflows,
-            cached_max: start.cached_max.max(1),
+            room: start.room,
             crash_file: start.crash_file,
             entered: start.entered,
             place: start.place,
-            shared,
-            mailbox,
+            seat,
             cache: Cache::default(),
             failures: BTreeMap::new(),
         }
@@ -115,8 +100,9 @@ impl Thread {
             match next {
                 Work::Claimed(lease) => self.claimed(*lease),
                 Work::Inbox(run, inbox) => self.inbox(run, inbox),
-                Work::Committed(run, done) => self.committed(run, done),
+                Work::Committed(run, done) => self.committed(run, *done),
                 Work::Closed(run) => self.forget(run),
+                Work::MakeRoom => {}
                 Work::Query(run, name, input, reply) => {
                     // Whoever asked may have gone.
                     let _ = reply.send(self.query(run, &name, input));
@@ -133,15 +119,12 @@ impl Thread {
     }
 
     fn is_given_up(&self) -> bool {
-        self.shared.given_up.load(Ordering::Acquire)
+        self.seat.shared.gone.is_cancelled()
     }
 
     fn claimed(&mut self, lease: TurnLease) {
         let run = lease.run;
-        self.shared.held.lock().insert(run, lease.fence);
-        let Some(workflow) = self.workflows.find(&lease.name) else {
-            return self.let_go(run, lease.fence);
-        };
+        let Some(workflow) = self.workflows.find(&lease.name) else { return self.let_go(run) };
         self.enter(run);
         let mut replay = Replay::new(workflow, run);
         let mut state = State::new(run);
@@ -152,11 +135,12 @@ impl Thread {
                 fault = Some(error);
                 break;
             }
+            self.go_on(run, event);
         }
         self.leave();
         let mut cached = Cached::new(replay, state, &lease);
         cached.receive(lease.inbox);
-        self.cache.runs.insert(run, cached);
+        self.cache.insert(run, cached);
         match fault {
             Some(fault) => self.failed(run, &fault.to_string(), lasts(&fault)),
             None => self.turn(run),
@@ -190,16 +174,14 @@ impl Thread {
             // What the code did in memory is not what history says: only a replay can tell.
             Err(error) => {
                 tracing::debug!(%run, %error, "the turn was not written; it is replayed");
-                let fence = cached.fence;
-                self.forget(run);
-                self.let_go(run, fence);
+                self.let_go(run);
             }
         }
     }
 
     /// Has a turn, if there is something to have it about.
     fn turn(&mut self, run: RunId) {
-        let Some(cached) = self.cache.runs.get_mut(&run).filter(|cached| cached.is_ready()) else {
+        let Some(cached) = self.cache.find(run).filter(|cached| cached.is_ready()) else {
             return;
         };
         let Some(state) = cached.state.take() else { return };
@@ -223,7 +205,7 @@ impl Thread {
         mut draft: Draft,
         inbox: &[Received],
     ) -> std::result::Result<Decided, (String, bool)> {
-        let Some(cached) = self.cache.runs.get_mut(&run) else {
+        let Some(cached) = self.cache.find(run) else {
             return Err(("the run is gone".to_owned(), false));
         };
         let replay = &mut cached.replay;
@@ -251,23 +233,21 @@ impl Thread {
     }
 
     fn commit(&mut self, run: RunId, decided: Decided) {
-        let Some(cached) = self.cache.runs.get_mut(&run) else { return };
-        cached.next = Some((decided.state.clone(), decided.record.clone(), decided.consumed));
+        let Some(cached) = self.cache.find(run) else { return };
+        cached.next = Some((decided.record.clone(), decided.consumed));
         let lease = (run, cached.fence, cached.version);
-        let (core, mailbox) = (self.core.clone(), self.mailbox.clone());
+        let (core, seat) = (self.core.clone(), self.seat.clone());
         self.core.finish(async move {
             let done = core.commit_turn(lease, decided, false).await;
-            // A thread that is gone has let go of its runs.
-            let _ = mailbox.send(Work::Committed(run, done)).await;
+            seat.send(Work::Committed(run, Box::new(done))).await;
         });
     }
 
     /// The turn came to nothing, and nothing was written. A lasting fault parks the run at once,
     /// another one after some tries.
     fn failed(&mut self, run: RunId, reason: &str, lasting: bool) {
-        let Some(cached) = self.cache.runs.get(&run) else { return };
-        let fence = cached.fence;
-        self.forget(run);
+        self.cache.remove(run);
+        let Some(held) = self.seat.shared.take(run) else { return };
         let failures = self.failures.entry(run).or_default();
         *failures += 1;
         let times = *failures;
@@ -276,12 +256,15 @@ impl Thread {
         let reason = reason.to_owned();
         if lasting || times >= limits::TURN_FAILURES {
             self.failures.remove(&run);
-            self.core.finish(async move { core.park(run, Some(fence), times, reason).await });
+            self.core.finish(async move {
+                core.park(run, Some(held.fence), times, reason).await;
+                drop(held.place);
+            });
         } else {
             let due = self.core.now().after(limits::STORE_PAUSE * 10 * times);
             self.core.spawn(async move {
                 core.clock.sleep_until(due).await;
-                release(&core, run, fence).await;
+                release(&core, run, held).await;
             });
         }
     }
@@ -303,7 +286,10 @@ impl Thread {
         let Cold { run, workflow, events, name, input, reply } = cold;
         self.enter(run);
         let mut replay = Replay::new(workflow, run);
-        let fed = events.iter().try_for_each(|event| replay.feed(event));
+        let fed = events.iter().try_for_each(|event| {
+            self.go_on(run, event);
+            replay.feed(event)
+        });
         let answer = match fed {
             Ok(()) => replay.query(name.as_str(), input),
             Err(fault) => Err(bowline_core::Failure::new(fault.to_string())),
@@ -312,37 +298,40 @@ impl Thread {
         let _ = reply.send(answer);
     }
 
-    /// Lets go of idle runs while there are too many.
+    /// Lets go of idle runs while somebody waits for their places.
     fn make_room(&mut self) {
-        while self.cache.runs.len() > self.cached_max {
-            let Some(run) = self.cache.oldest() else { return };
-            let fence = self.cache.runs[&run].fence;
-            self.forget(run);
-            self.let_go(run, fence);
+        while self.room.wants_one() {
+            match self.cache.oldest() {
+                Some(run) => self.let_go(run),
+                None => return self.room.still_want(),
+            }
         }
     }
 
     fn stop(&mut self) {
-        let runs: Vec<_> = self.cache.runs.iter().map(|(run, c)| (*run, c.fence)).collect();
-        for (run, fence) in runs {
-            self.forget(run);
-            self.let_go(run, fence);
+        self.cache.runs().into_iter().for_each(|run| self.let_go(run));
+        for (run, held) in self.seat.shared.take_all() {
+            let core = self.core.clone();
+            self.core.finish(async move { release(&core, run, held).await });
         }
     }
 
+    /// A closed run needs no place any more.
     fn forget(&mut self, run: RunId) {
-        self.cache.runs.remove(&run);
-        self.shared.held.lock().remove(&run);
+        self.cache.remove(run);
+        drop(self.seat.shared.take(run));
     }
 
-    fn let_go(&mut self, run: RunId, fence: bowline_core::Fence) {
-        self.shared.held.lock().remove(&run);
+    /// Somebody else may have the run's next turn.
+    fn let_go(&mut self, run: RunId) {
+        self.cache.remove(run);
+        let Some(held) = self.seat.shared.take(run) else { return };
         let core = self.core.clone();
-        self.core.finish(async move { release(&core, run, fence).await });
+        self.core.finish(async move { release(&core, run, held).await });
     }
 
     fn enter(&self, run: RunId) {
-        *self.shared.busy.lock() = Some((run, self.core.now()));
+        *self.seat.shared.busy.lock() = Some((run, self.core.now()));
         self.entered.notify_one();
         self.crash_file.enter(self.place, run);
     }
@@ -351,8 +340,15 @@ impl Thread {
         if self.is_given_up() {
             return;
         }
-        *self.shared.busy.lock() = None;
+        *self.seat.shared.busy.lock() = None;
         self.crash_file.leave(self.place);
+    }
+
+    /// A long history takes its time; code that comes from one event to the next is not stuck.
+    fn go_on(&self, run: RunId, event: &Event) {
+        if event.id.0.is_multiple_of(limits::REPLAY_LOOKS) && !self.is_given_up() {
+            *self.seat.shared.busy.lock() = Some((run, self.core.now()));
+        }
     }
 }
 
@@ -361,10 +357,12 @@ fn lasts(fault: &Fault) -> bool {
     !matches!(fault, Fault::Panicked(_))
 }
 
-async fn release(core: &Arc<Core>, run: RunId, fence: bowline_core::Fence) {
-    if let Err(error) = core.release(run, fence).await {
+/// Gives a lease back, and then the place.
+pub(super) async fn release(core: &Arc<Core>, run: RunId, held: Held) {
+    if let Err(error) = core.release(run, held.fence).await {
         tracing::error!(%run, %error, "the run could not be let go of");
     }
+    drop(held.place);
 }
 
 impl Core {

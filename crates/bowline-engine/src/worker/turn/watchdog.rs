@@ -2,12 +2,9 @@
 //!
 //! It wakes only while turns are being had: an idle process is woken for nothing.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use super::Threads;
+use super::{Threads, thread::release};
 use crate::{engine::Core, worker::Worker};
 
 /// Watches until the engine stops.
@@ -43,19 +40,19 @@ impl Threads {
         tracing::error!(run = %stuck, ?late, "a turn does not return: its thread is given up");
         let seat = self.seat(core, place)?;
         *self.seats[place].write() = seat;
-        shared.given_up.store(true, Ordering::Release);
-        for (run, fence) in shared.leases() {
+        shared.gone.cancel();
+        for (run, held) in shared.take_all() {
             let core = core.clone();
             let work = async move {
-                if run == stuck {
-                    let reason = format!(
-                        "its code did not return within {late:?}: look for a loop without an \
-                         await, a lock, or a blocking call"
-                    );
-                    core.park(run, Some(fence), 1, reason).await;
-                } else if let Err(error) = core.release(run, fence).await {
-                    tracing::error!(%run, %error, "the run could not be let go of");
+                if run != stuck {
+                    return release(&core, run, held).await;
                 }
+                let reason = format!(
+                    "its code did not return within {late:?}: look for a loop without an await, \
+                     a lock, or a blocking call"
+                );
+                core.park(run, Some(held.fence), 1, reason).await;
+                drop(held.place);
             };
             self.core.finish(work);
         }
