@@ -21,7 +21,7 @@ use crate::checked::{Book, Checked};
 pub(crate) const QUEUE: &str = "q";
 
 /// How long a test waits for what must come before it says that it does not.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An engine on a store that outlives it. Every commit is checked against the rules of history.
 pub(crate) struct World {
@@ -48,6 +48,8 @@ impl World {
             .clock(self.clock.clone())
             .ids(self.ids.clone())
             .identity("worker")
+            // The hands of the clock may be turned while a turn is had.
+            .stuck_after(Duration::MAX)
             .threads(2)
             .queue(QUEUE, QueueOptions::default())
     }
@@ -140,10 +142,14 @@ impl Code for Builder {
     }
 }
 
+/// How a run of a workflow is started here.
+pub(crate) fn options(name: &str, id: &str) -> StartOptions {
+    StartOptions::new(name, id, QUEUE, None)
+}
+
 /// Starts a run of a workflow.
 pub(crate) async fn start(engine: &Engine, name: &str, id: &str) -> RunId {
-    let options = StartOptions::new(name, id, QUEUE, None);
-    engine.start(options).await.expect("the run starts")
+    engine.start(options(name, id)).await.expect("the run starts")
 }
 
 /// How a run ends.

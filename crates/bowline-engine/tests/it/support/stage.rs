@@ -83,6 +83,8 @@ impl Stage {
             .ids(self.ids.clone())
             .identity("worker")
             .threads(2)
+            // Or the watchdog is, now and then, the next who sleeps.
+            .stuck_after(Duration::MAX)
             .lease(LEASE)
             .stuck_after(LEASE * 10)
             .queue(QUEUE, options)
