@@ -185,9 +185,10 @@ impl Threads {
         let seat = self.seat_of(run);
         let answered = async {
             seat.send(work).await;
+            let late = Error::TimedOut("the answer to the query");
             tokio::select! {
                 answer = answer => answer.map_err(|_| Error::ShuttingDown),
-                () = seat.shared.gone.cancelled() => Err(Error::TimedOut("the answer to the query")),
+                () = seat.shared.gone.cancelled() => Err(late),
             }
         };
         let late = |_| Err(Error::TimedOut("the answer to the query"));
