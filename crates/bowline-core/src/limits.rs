@@ -16,8 +16,6 @@ pub const PENDING_NATIVE_MAX: usize = 200_000;
 pub const UPDATES_OPEN_MAX: usize = 10;
 /// Updates of a run in all.
 pub const UPDATES_MAX: usize = 2_000;
-/// Signals of a remote run in all.
-pub const SIGNALS_MAX: u64 = 10_000;
 /// How many search attributes a run may have.
 pub const SEARCH_MAX: usize = 100;
 /// How many bytes one search attribute may have.
@@ -46,7 +44,7 @@ pub const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 pub const TURN_HEARTBEAT_MAX: Duration = Duration::from_secs(30 * 60);
 /// How long a running activity has to stop after it was told.
 pub const GRACE: Duration = Duration::from_secs(10);
-/// From how many activities on a cancel is a mark on the run instead of a record on each row.
+/// A cancel of more activities than this is a mark on the run instead of a record on each row.
 pub const MARK_FROM: u64 = 64;
 /// How deep a chain of causes is kept.
 pub const CAUSES_MAX: usize = 16;

@@ -45,13 +45,9 @@ pub const TURN_FAILURES: u32 = 3;
 pub const TURN_STUCK: Duration = Duration::from_secs(30);
 /// For how long receipts are kept.
 pub const RECEIPT_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// How long a drain waits for running activities.
-pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a drain waits beyond its time, for the last rungs and for the store.
 pub const DRAIN_LAST: Duration = Duration::from_secs(60);
 /// After how many events a snapshot of a run's state is written.
 pub const SNAPSHOT_EVENTS: u64 = 1_000;
-/// How many followers may wait for changes of runs.
-pub const FOLLOWERS: usize = 100_000;
 /// How long a query may take.
 pub const QUERY: Duration = Duration::from_secs(10);
