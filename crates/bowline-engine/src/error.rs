@@ -110,6 +110,12 @@ impl Error {
         matches!(self, Self::Store(store::Error::Corrupt { .. }))
     }
 
+    /// True if this opening of the store is over: somebody else has it, or it was closed. Neither
+    /// passes.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Store(store::Error::Fenced) | Self::ShuttingDown)
+    }
+
     /// True if somebody else was faster: reading and deciding again will do.
     pub(crate) fn is_race(&self) -> bool {
         matches!(

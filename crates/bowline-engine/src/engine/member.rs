@@ -4,7 +4,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use bowline_core::Time;
-use bowline_store::{Error as StoreError, Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
+use bowline_store::{Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
 
 use super::{Core, desk::Reports};
 use crate::{Error, Result};
@@ -29,7 +29,7 @@ pub(crate) async fn run(core: Arc<Core>) {
         }
         match core.renew(false).await {
             Ok(()) => {}
-            Err(Error::Store(StoreError::Fenced)) => return core.lost(),
+            Err(error) if error.is_lost() => return core.lost(),
             // A store that cannot be reached cancels nobody.
             Err(error) => tracing::warn!(%error, "the lease could not be renewed; trying again"),
         }
@@ -79,7 +79,7 @@ impl Core {
 
     /// Passes an answer on. One that says that this opening of the store is over stops the engine.
     pub(crate) fn heed<T>(&self, answer: Result<T>) -> Result<T> {
-        if let Err(Error::Store(StoreError::Fenced)) = answer {
+        if answer.as_ref().is_err_and(Error::is_lost) {
             self.lost();
         }
         answer
