@@ -7,3 +7,4 @@ pub(crate) mod gate;
 pub(crate) mod log;
 pub(crate) mod probe;
 pub(crate) mod stage;
+pub(crate) mod stores;

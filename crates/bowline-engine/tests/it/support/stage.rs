@@ -12,34 +12,22 @@ use bowline_engine::{
     clock::{Clock, ManualClock},
     ids::CountedIds,
 };
-use bowline_store::{Leftovers, Phase, Store, memory::MemoryStore};
+use bowline_store::{Leftovers, Phase, Store};
 use tokio::runtime::Runtime;
 
-use super::gate::{Gated, Gates};
+use super::{
+    gate::{Gated, Gates},
+    stores::{self, Open},
+};
 use crate::world::{QUEUE, history, within};
 
 /// So long that no renewal comes by time, unless a story asks for a shorter one. Nobody looks for
 /// stuck threads before either.
 const LEASE: Duration = Duration::from_secs(30_000);
 
-/// Opens a store, again and again: the second time as a new process finds it after the one before
-/// was killed.
-type Open = Box<dyn Fn() -> Arc<dyn Store>>;
-
-/// A way to have a store, by name. Whoever adds another store to this list has it tried with
-/// every story.
-fn stores() -> Vec<(&'static str, Open)> {
-    vec![("memory", in_memory())]
-}
-
-fn in_memory() -> Open {
-    let store = MemoryStore::new();
-    Box::new(move || Arc::new(store.reopen()))
-}
-
 /// Plays a story on every store.
 pub(crate) async fn each(story: impl AsyncFn(Stage)) {
-    for (name, open) in stores() {
+    for (name, open) in stores::all() {
         eprintln!("on the store {name}");
         story(Stage::new(open)).await;
     }
