@@ -98,6 +98,8 @@ pub struct AttemptLine {
     pub attempt: u32,
     /// A worker has it now.
     pub running: bool,
+    /// That worker has no control channel: word of a cancel waits for its next heartbeat.
+    pub deaf: bool,
     /// Why it was cancelled; unset if it was not.
     pub cause: Option<Cause>,
     /// When that was decided.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bowline_core::{ActivityLive, EventId, Name, Outcome, RunId};
+use bowline_core::{ActivityLive, EventId, Holder, Name, Outcome, RunId};
 
 use super::{AttemptLine, Leftovers, RunLine};
 
@@ -20,6 +20,7 @@ impl AttemptLine {
             name,
             attempt: live.attempt,
             running: live.started().is_some(),
+            deaf: live.started().is_some_and(|start| is_deaf(&start.holder)),
             cause: cancel.map(|record| record.cause.clone()),
             decided_at: cancel.map(|record| record.decided_at),
             delivered_at: cancel.and_then(|record| record.delivered_at),
@@ -31,6 +32,10 @@ impl AttemptLine {
             late: end.is_some_and(|end| matches!(end.late, Some(Outcome::Completed(_)))),
         }
     }
+}
+
+fn is_deaf(holder: &Holder) -> bool {
+    matches!(holder, Holder::Remote { control, .. } if control.is_empty())
 }
 
 impl Leftovers {

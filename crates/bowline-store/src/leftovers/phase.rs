@@ -153,6 +153,7 @@ mod tests {
             name: "a".into(),
             attempt: 1,
             running: true,
+            deaf: false,
             cause: Some(Cause::new(Code::ScopeExit)),
             decided_at: Some(Time(2)),
             delivered_at: None,
