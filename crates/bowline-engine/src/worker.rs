@@ -8,6 +8,7 @@ mod attempts;
 mod dispatch;
 mod drain;
 mod local;
+mod seen;
 mod turn;
 
 use std::{

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_core::{CancelActivity, Cause, Code, Ending, Fence, NoticeId, Rung, Time};
+use bowline_core::{CancelActivity, Cause, Code, Ending, Fence, Rung, Time};
 use parking_lot::Mutex;
 use tokio::{
     runtime::{Builder, Handle},
@@ -17,6 +17,7 @@ use super::{
     Worker,
     activity::{Assignment, Attempt, AttemptKey, Ended, Notice, Report, Supervision, What},
     registry::ActivityCode,
+    seen::Seen,
     slots::Permit,
 };
 use crate::{
@@ -41,7 +42,7 @@ struct State {
     /// Notices whose attempt is not known yet: a notice can overtake the work that it is about.
     early: BTreeMap<AttemptKey, (Time, CancelActivity)>,
     /// Notices that were seen, so that a repeated one is known.
-    seen: BTreeMap<NoticeId, Time>,
+    seen: Seen,
     heartbeats: BTreeMap<AttemptKey, Heartbeat>,
     sightings: BTreeMap<AttemptKey, Sighting>,
     draining: Option<(Time, Cause)>,
@@ -113,7 +114,7 @@ impl Attempts {
         let mut state = self.state.lock();
         state.forget(now);
         if let Some(attempt) = state.running.get(&key).cloned() {
-            if state.seen.insert(notice.id(), now).is_none() {
+            if state.seen.is_new(notice.id(), now) {
                 drop(state);
                 tell(&attempt, notice);
             }
@@ -179,9 +180,6 @@ fn stop_lost(attempt: &Attempt) {
 impl State {
     /// Memory has a bound in time as well as in number.
     fn forget(&mut self, now: Time) {
-        if self.seen.len() >= limits::NOTICES {
-            self.seen.retain(|_, at| at.after(limits::NOTICE_MEMORY) > now);
-        }
         if self.early.len() >= limits::NOTICES / 2 {
             self.early.retain(|_, (at, _)| at.after(limits::NOTICE_MEMORY) > now);
         }
