@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use bowline_core::{CancelActivity, ControlQueue, Holder, Notice, Time};
+use bowline_core::{CancelActivity, ControlQueue, Holder, Notice, NoticeId, Time};
 use bowline_store::{AttemptHit, AttemptRef, Sighting};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -23,6 +23,8 @@ use crate::{Result, limits};
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     channels: Mutex<BTreeMap<ControlQueue, Arc<Channel>>>,
+    /// In whose mailbox there is something about an attempt.
+    about: Mutex<BTreeMap<AttemptRef, ControlQueue>>,
 }
 
 #[derive(Debug, Default)]
@@ -72,13 +74,17 @@ impl Core {
         let channel = self.control.channel(control);
         loop {
             let arrived = channel.arrived.notified();
-            let notices = channel.waiting.lock().take(self.now());
-            if !notices.is_empty() {
+            let now = self.now();
+            let (notices, again) = {
+                let mut waiting = channel.waiting.lock();
+                (waiting.take(now), waiting.again())
+            };
+            if !notices.is_empty() || now >= until {
                 return notices;
             }
             tokio::select! {
                 () = arrived => {}
-                () = self.clock.sleep_until(until) => return Vec::new(),
+                () = self.clock.sleep_until(again.map_or(until, |again| again.min(until))) => {}
                 () = self.stopping.cancelled() => return Vec::new(),
             }
         }
@@ -92,13 +98,10 @@ impl Core {
     ) -> Result<()> {
         let channel = self.control.channel(control);
         channel.waiting.lock().out.retain(|(_, out)| notices.iter().all(|n| n.id() != out.id()));
+        notices.iter().for_each(|n| self.control.delivered(&n.id()));
         let delivered_at = self.now();
         let sightings = notices.iter().filter(|notice| notice.cancel).map(|notice| Sighting {
-            attempt: AttemptRef {
-                run: notice.run,
-                activity: notice.activity,
-                attempt: notice.attempt,
-            },
+            attempt: attempt_of(&notice.id()),
             delivered_at,
             observed_at: None,
         });
@@ -112,6 +115,7 @@ impl Control {
         let mut channels = self.channels.lock();
         if channels.len() >= limits::CONTROL_CHANNELS {
             channels.retain(|_, channel| Arc::strong_count(channel) > 1);
+            self.about.lock().retain(|_, control| channels.contains_key(control));
         }
         channels.entry(control.clone()).or_default().clone()
     }
@@ -124,14 +128,37 @@ impl Control {
         let channel = self.channel(control);
         let mut waiting = channel.waiting.lock();
         if waiting.fresh.len() < limits::NOTICES {
+            self.about.lock().insert(attempt_of(&notice.id()), control.clone());
             waiting.fresh.push_back(notice);
         }
         drop(waiting);
         channel.arrived.notify_one();
     }
+
+    fn delivered(&self, notice: &NoticeId) {
+        self.about.lock().remove(&attempt_of(notice));
+    }
+
+    /// An attempt is over: nothing about it need be delivered any more.
+    pub(crate) fn over(&self, attempt: AttemptRef) {
+        let Some(control) = self.about.lock().remove(&attempt) else { return };
+        let Some(channel) = self.channels.lock().get(&control).cloned() else { return };
+        let mut waiting = channel.waiting.lock();
+        waiting.fresh.retain(|notice| attempt_of(&notice.id()) != attempt);
+        waiting.out.retain(|(_, notice)| attempt_of(&notice.id()) != attempt);
+    }
+}
+
+fn attempt_of(notice: &NoticeId) -> AttemptRef {
+    AttemptRef { run: notice.run, activity: notice.activity, attempt: notice.attempt }
 }
 
 impl Mailbox {
+    /// When something that was handed out is handed out again.
+    fn again(&self) -> Option<Time> {
+        self.out.iter().map(|(since, _)| since.after(limits::QUERY)).min()
+    }
+
     /// Everything that is new, and what was handed out but not acknowledged in time.
     fn take(&mut self, now: Time) -> Vec<CancelActivity> {
         let (late, out): (Vec<_>, Vec<_>) =

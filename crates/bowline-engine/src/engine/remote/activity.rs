@@ -84,7 +84,9 @@ impl Core {
             observed_at: None,
             now: self.now(),
         };
-        match self.settle_remote(settle).await? {
+        let step = self.settle_remote(settle).await?;
+        self.control.over(attempt);
+        match step {
             Step::Ended | Step::Requeued(_) => Ok(()),
             _ => Err(Error::BadToken("the attempt is over".into())),
         }
