@@ -13,6 +13,7 @@ mod bad_input;
 mod chain;
 mod checked;
 mod child;
+mod control;
 mod drain;
 mod drift;
 mod external;

@@ -6,5 +6,6 @@ pub(crate) mod flows;
 pub(crate) mod gate;
 pub(crate) mod log;
 pub(crate) mod probe;
+pub(crate) mod remote;
 pub(crate) mod stage;
 pub(crate) mod stores;

@@ -45,6 +45,7 @@ struct State {
     drops_hits: bool,
     calls: Vec<Method>,
     cancels: Vec<Written>,
+    renewed: Vec<usize>,
 }
 
 /// What of a commit that cancels activities says how much it cost.
@@ -147,6 +148,11 @@ impl Gates {
     /// Every commit so far that cancelled activities.
     pub(crate) fn cancels(&self) -> Vec<Written> {
         self.0.lock().cancels.clone()
+    }
+
+    /// Of every renewal that was answered: how many cancels the answer named.
+    pub(crate) fn renewed(&self) -> Vec<usize> {
+        self.0.lock().renewed.clone()
     }
 
     fn called(&self, method: Method) -> Result<()> {
@@ -305,9 +311,15 @@ impl Store for Gated {
     }
 
     fn renew(&self, renewal: Renewal) -> Answer<Result<Renewed>> {
-        let before = renewal.clone();
-        let call = Call::Renew(&before);
-        self.one(Method::Renew, &call, move |inner| inner.renew(renewal), other)
+        let (before, gates) = (renewal.clone(), self.gates.clone());
+        let call = move |inner: Arc<dyn Store>| -> Answer<Result<Renewed>> {
+            Box::pin(async move {
+                let renewed = inner.renew(renewal).await?;
+                gates.0.lock().renewed.push(renewed.cancels.len());
+                Ok(renewed)
+            })
+        };
+        self.one(Method::Renew, &Call::Renew(&before), call, other)
     }
 
     fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>> {
