@@ -21,6 +21,10 @@ impl<'a> Db<'a> {
         Self { connection, counters }
     }
 
+    pub(crate) fn connection(&self) -> &'a Connection {
+        self.connection
+    }
+
     /// Changes rows; answers how many.
     pub(crate) fn run(&self, sql: &str, values: impl Params) -> rusqlite::Result<usize> {
         let changed = self.connection.prepare_cached(sql)?.execute(values)?;

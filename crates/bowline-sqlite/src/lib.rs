@@ -19,6 +19,7 @@ mod db;
 mod fault;
 mod find;
 mod fire;
+mod guard;
 mod inbox;
 mod leftovers;
 mod limits;
@@ -39,6 +40,7 @@ mod shared;
 mod stats;
 mod store;
 mod sweep;
+mod transaction;
 mod tx;
 mod weight;
 mod writer;
@@ -54,6 +56,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
+    guard::Guard,
     lock::Lock,
     reader::Question,
     shared::Shared,
@@ -64,6 +67,7 @@ pub use backup::Copied;
 pub use check::Finding;
 pub use settings::Settings;
 pub use stats::Stats;
+pub use transaction::Transaction;
 
 /// A store in one SQLite file.
 pub struct SqliteStore {
@@ -126,7 +130,8 @@ impl SqliteStore {
                 drop(held);
             })?);
         }
-        let writer = Writer { connection, mind, shared: shared.clone() };
+        let guard = Guard::install(&mut connection).map_err(fault::Fault::from)?;
+        let writer = Writer { connection, mind, shared: shared.clone(), guard };
         let held = (lock, alive.clone());
         threads.push(begin("bowline-writer", move || {
             writer.work(order);
@@ -174,7 +179,12 @@ impl Drop for SqliteStore {
     /// Waits until the file is closed, so that it can be opened again at once.
     fn drop(&mut self) {
         self.begin_to_close();
+        let own = thread::current().id();
         for thread in self.threads.get_mut().drain(..) {
+            // The closure of a transaction may have had the last handle: the writer ends by itself.
+            if thread.thread().id() == own {
+                continue;
+            }
             // A thread that panicked has said so, and has let go of its lock.
             let _ = thread.join();
         }

@@ -1,5 +1,7 @@
 //! The contract: every method is handed to the writer or to a reader, and answered from there.
 
+use std::future::ready;
+
 use bowline_core::{Epoch, Time};
 use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
@@ -16,7 +18,7 @@ use crate::{
     db::{Db, Outcome},
     find,
     fire::{Fire, fire},
-    leftovers, member, post, read, reader,
+    guard, leftovers, member, post, read, reader,
     settle::settle,
     sweep, weight,
     writer::Order,
@@ -31,9 +33,7 @@ impl SqliteStore {
         weigh: fn(&I) -> Weight,
     ) -> Answer<Result<O>> {
         let (reply, answer) = oneshot::channel();
-        self.submit(Order::Call(Box::new(Many::one(item, step, weigh, reply))), answer, || {
-            Err(Error::Shut)
-        })
+        self.submit(Order::Call(Box::new(Many::one(item, step, weigh, reply))), answer, Err)
     }
 
     /// Many items, as many answers.
@@ -46,26 +46,32 @@ impl SqliteStore {
         let count = items.len();
         let (reply, answer) = oneshot::channel();
         let order = Order::Call(Box::new(Many::all(items, step, weigh, reply)));
-        self.submit(order, answer, move || (0..count).map(|_| Err(Error::Shut)).collect())
+        let refuse = move |error: Error| (0..count).map(|_| Err(error.clone())).collect();
+        self.submit(order, answer, refuse)
     }
 
     /// Hands an order over at once, so that it is carried out whether or not anybody waits for it.
     /// Only where the queue is full does the caller have to wait to be let in.
-    fn submit<T: Send + 'static>(
+    pub(crate) fn submit<T: Send + 'static>(
         &self,
         order: Order,
         answer: oneshot::Receiver<T>,
-        shut: impl FnOnce() -> T + Send + 'static,
+        refuse: impl FnOnce(Error) -> T + Send + 'static,
     ) -> Answer<T> {
+        if guard::is_inside() {
+            // The writer runs this very closure: whoever waited for it there would wait for ever.
+            let why = "inside a transaction, ask through the transaction and not through the store";
+            return Box::pin(ready(refuse(Error::Invalid(why.into()))));
+        }
         match self.orders.try_send(order) {
-            Ok(()) => Box::pin(async move { answer.await.unwrap_or_else(|_| shut()) }),
-            Err(TrySendError::Closed(_)) => Box::pin(async move { shut() }),
+            Ok(()) => Box::pin(async move { answer.await.unwrap_or_else(|_| refuse(Error::Shut)) }),
+            Err(TrySendError::Closed(_)) => Box::pin(ready(refuse(Error::Shut))),
             Err(TrySendError::Full(order)) => {
                 let orders = self.orders.clone();
                 Box::pin(async move {
                     match orders.send(order).await {
-                        Ok(()) => answer.await.unwrap_or_else(|_| shut()),
-                        Err(_) => shut(),
+                        Ok(()) => answer.await.unwrap_or_else(|_| refuse(Error::Shut)),
+                        Err(_) => refuse(Error::Shut),
                     }
                 })
             }
@@ -106,10 +112,7 @@ impl Store for SqliteStore {
 
     fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>> {
         for posting in &posts {
-            self.shared.clock(match posting {
-                Posting::Message { now, .. } | Posting::Delete { now, .. } => *now,
-                Posting::Start(start) => start.now,
-            });
+            self.shared.clock(posting.now());
         }
         self.many(posts, post::post, weight::posting)
     }
@@ -140,7 +143,7 @@ impl Store for SqliteStore {
         let call = Many::one(Fire { now, limit }, fire, |fire| weight::at_most(fire.limit), reply);
         // When the next alarm rings is known once the index has heard of these.
         let call = call.and_after(|mind, fired| fired.next = mind.index.next_due());
-        self.submit(Order::Call(Box::new(call)), answer, || Err(Error::Shut))
+        self.submit(Order::Call(Box::new(call)), answer, Err)
     }
 
     fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {

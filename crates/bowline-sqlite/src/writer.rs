@@ -18,6 +18,7 @@ use crate::{
     call::Call,
     db::{Db, Outcome},
     fault::Fault,
+    guard::Guard,
     limits, settings,
     shared::Shared,
     stats::count,
@@ -27,6 +28,8 @@ use crate::{
 /// What is sent to the writer.
 pub(crate) enum Order {
     Call(Box<dyn Call>),
+    /// A caller comes with a transaction of its own.
+    Visit(Box<dyn FnOnce(&mut Writer) + Send>),
     /// The file may grow to so many bytes.
     Limit(Option<u64>, tokio::sync::oneshot::Sender<bowline_store::Result<()>>),
     /// Look whether the store is being closed.
@@ -37,6 +40,7 @@ pub(crate) struct Writer {
     pub(crate) connection: Connection,
     pub(crate) mind: Mind,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) guard: Arc<Guard>,
 }
 
 impl Writer {
@@ -46,6 +50,10 @@ impl Writer {
         while let Some(order) = left.take().or_else(|| self.next(&mut orders)) {
             match order {
                 Order::Call(call) => left = self.group(call, &mut orders),
+                Order::Visit(visit) => {
+                    // What the caller left may panic when it is dropped; the writer must live.
+                    let _ = catch_unwind(AssertUnwindSafe(|| visit(&mut self)));
+                }
                 Order::Limit(size_max, reply) => {
                     let _ = reply.send(settings::limit(&self.connection, size_max));
                 }
@@ -128,8 +136,11 @@ impl Writer {
 
     /// Does some work in one transaction; afterwards the index and the listeners know of it, or
     /// nothing has happened.
-    fn transaction(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Outcome<()>) -> Outcome<()> {
-        let Self { connection, mind, shared } = self;
+    pub(crate) fn transaction(
+        &mut self,
+        work: impl FnOnce(&mut Tx<'_>) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let Self { connection, mind, shared, .. } = self;
         let db = Db::new(connection, &shared.counters);
         begin(connection)?;
         let worked = catch_unwind(AssertUnwindSafe(|| {

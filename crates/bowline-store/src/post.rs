@@ -31,6 +31,16 @@ pub enum Posting {
     },
 }
 
+impl Posting {
+    /// The time at which it was sent.
+    pub fn now(&self) -> Time {
+        match self {
+            Self::Message { now, .. } | Self::Delete { now, .. } => *now,
+            Self::Start(start) => start.now,
+        }
+    }
+}
+
 /// A new run.
 #[derive(Clone, Debug)]
 pub struct StartRun {

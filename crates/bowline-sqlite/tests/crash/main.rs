@@ -3,6 +3,7 @@
 //! This program is both: started with a path, it writes until it is killed and says what was
 //! acknowledged; started without, it starts and kills itself, several times on the same file.
 
+mod transaction;
 #[path = "../it/world.rs"]
 #[allow(dead_code)]
 mod world;
@@ -26,7 +27,14 @@ async fn main() {
         [_, word, path, round] if word == "write" => {
             write(Path::new(path), round.parse().expect("a round is a number")).await;
         }
-        _ => kill_and_look().await,
+        [_, word, path, what, round] if word == "transaction" => {
+            let round = round.parse().expect("a round is a number");
+            transaction::act(Path::new(path), what, round).await;
+        }
+        _ => {
+            kill_and_look().await;
+            transaction::kill_and_look().await;
+        }
     }
 }
 

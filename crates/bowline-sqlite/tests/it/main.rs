@@ -10,4 +10,5 @@ mod group;
 mod mark;
 mod model;
 mod open;
+mod transaction;
 mod world;
