@@ -19,6 +19,7 @@ pub(crate) async fn run(core: Arc<Core>) {
         }
         let sleep = core.clock.sleep_until(next.unwrap_or(Time::MAX));
         tokio::select! {
+            biased;
             () = sleep, if next.is_some() => {}
             () = core.bells.alarm.notified() => {}
         }

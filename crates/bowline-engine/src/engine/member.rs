@@ -20,9 +20,11 @@ pub(crate) async fn run(core: Arc<Core>) {
         let due = core.now().after(core.settings.lease / 3);
         next = busy.then(|| next.unwrap_or(due));
         let looks = tokio::select! {
+            biased;
+            // First, so that a bell that never rests cannot put the look off for ever.
+            () = core.clock.sleep_until(next.unwrap_or(Time::MAX)), if next.is_some() => true,
             () = core.bells.renew.notified() => false,
             () = core.net.touched.notified() => continue,
-            () = core.clock.sleep_until(next.unwrap_or(Time::MAX)), if next.is_some() => true,
         };
         if looks {
             next = None;

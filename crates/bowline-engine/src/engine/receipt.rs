@@ -33,6 +33,7 @@ impl Core {
                 continue;
             }
             tokio::select! {
+                biased;
                 () = follower.changed() => {}
                 () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
             }

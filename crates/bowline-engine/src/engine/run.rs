@@ -76,6 +76,7 @@ impl Core {
                 Some(successor) => run = successor,
                 None if !head.status.is_open() => return Ok((run, self.ending(run).await?)),
                 None => tokio::select! {
+                    biased;
                     () = follower.changed() => {}
                     () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
                 },
@@ -93,6 +94,7 @@ impl Core {
                 return Ok(head);
             }
             tokio::select! {
+                biased;
                 () = follower.changed() => {}
                 () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
             }

@@ -102,6 +102,7 @@ impl Core {
             }
             tracing::warn!(%error, tries, "the store did not answer well; trying again");
             tokio::select! {
+                biased;
                 () = self.clock.sleep_until(self.now().after(pause)) => {}
                 () = self.stopping.cancelled(), if patience == Patience::Long => {}
             }

@@ -30,6 +30,7 @@ pub(crate) async fn run(core: Arc<Core>) {
             due.into_iter().chain(looks).min()
         };
         tokio::select! {
+            biased;
             () = core.bells.sweep.notified() => {}
             () = core.clock.sleep_until(next.unwrap_or(Time::MAX)), if next.is_some() => {}
         }

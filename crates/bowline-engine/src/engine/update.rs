@@ -50,6 +50,7 @@ impl Core {
             return Ok(stage);
         }
         tokio::select! {
+            biased;
             stage = told => stage.map_err(|_| Error::ShuttingDown),
             () = self.stopping.cancelled() => Err(Error::ShuttingDown),
         }

@@ -19,6 +19,7 @@ impl Worker {
             self.attempts.all_settled().await;
         };
         tokio::select! {
+            biased;
             () = settled => {}
             () = self.core.clock.sleep_until(last) => {
                 tracing::error!("not everything that ran here could be settled in time");

@@ -84,6 +84,7 @@ impl Slots {
             }
             let paced = self.next_start();
             tokio::select! {
+                biased;
                 () = changed => {}
                 () = leaks => {}
                 () = self.0.clock.sleep_until(paced.unwrap_or(Time::MAX)), if paced.is_some() => {}

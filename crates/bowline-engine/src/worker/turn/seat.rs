@@ -20,8 +20,9 @@ impl Seat {
     /// Gives the thread something to do. False if it is gone: then it has let go of its runs.
     pub(super) async fn send(&self, work: Work) -> bool {
         tokio::select! {
-            sent = self.mailbox.send(work) => sent.is_ok(),
+            biased;
             () = self.shared.gone.cancelled() => false,
+            sent = self.mailbox.send(work) => sent.is_ok(),
         }
     }
 }
