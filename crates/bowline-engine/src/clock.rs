@@ -5,6 +5,7 @@
 //! goes backwards.
 
 mod manual;
+mod runtime;
 mod system;
 
 use std::pin::Pin;
@@ -12,6 +13,7 @@ use std::pin::Pin;
 use bowline_core::Time;
 
 pub use manual::ManualClock;
+pub use runtime::RuntimeClock;
 pub use system::SystemClock;
 
 /// What [`Clock::sleep_until`] gives: ready once the moment has come.
