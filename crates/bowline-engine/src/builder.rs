@@ -9,11 +9,12 @@ use bowline_store::Store;
 use crate::{
     Engine, Error, Result,
     clock::{Clock, SystemClock},
-    engine::{Core, Settings},
+    engine::{Core, Doors, Settings},
     ids::{Ids, RandomIds},
     limits,
     worker::{
         Setup, Worker,
+        activity::Probe,
         registry::{Activities, ActivityCode, Workflows},
     },
 };
@@ -51,6 +52,9 @@ pub struct Builder {
     threads: usize,
     stuck_after: Duration,
     crash_file: Option<PathBuf>,
+    in_step: bool,
+    doors: Doors,
+    probe: Option<Arc<dyn Probe>>,
 }
 
 impl Builder {
@@ -74,6 +78,9 @@ impl Builder {
             threads,
             stuck_after: limits::TURN_STUCK,
             crash_file: None,
+            in_step: false,
+            doors: Doors::default(),
+            probe: None,
         }
     }
 
@@ -150,6 +157,26 @@ impl Builder {
         Self { crash_file: Some(path.into()), ..self }
     }
 
+    /// Everything happens one after the other: while a workflow thread works, the runtime waits
+    /// for it, and whatever else the engine does is done on that runtime. On a runtime of a single
+    /// thread, with a clock and ids that do not depend on the machine, the same test then gives
+    /// the same histories; and where that runtime is idle, nothing of the engine goes on. Only
+    /// such an engine can be [killed](Engine::kill).
+    pub fn in_step(self) -> Self {
+        Self { in_step: true, ..self }
+    }
+
+    /// Tells those too who wait at the doors of another engine on the same store: what this one
+    /// does, its clients see at once.
+    pub fn doors_of(self, other: &Engine) -> Self {
+        Self { doors: other.doors(), ..self }
+    }
+
+    /// Lets somebody see attempts pass points, on the spot.
+    pub fn probe(self, probe: Arc<dyn Probe>) -> Self {
+        Self { probe: Some(probe), ..self }
+    }
+
     /// Enters the store and begins to work.
     ///
     /// # Errors
@@ -167,6 +194,8 @@ impl Builder {
             lease: self.lease,
             retention: self.retention,
             receipts_kept: self.receipts_kept,
+            doors: self.doors,
+            in_step: self.in_step,
         };
         let core = Core::open(self.store, self.clock, self.ids, settings).await?;
         let setup = Setup {
@@ -178,6 +207,7 @@ impl Builder {
             threads: self.threads,
             stuck_after: self.stuck_after,
             crash_file: self.crash_file,
+            probe: self.probe,
         };
         let worker = Worker::start(&core, setup).await?;
         Ok(Engine::new(core, worker))

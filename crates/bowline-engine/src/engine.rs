@@ -8,6 +8,7 @@ pub(crate) mod desk;
 pub(crate) mod follow;
 pub(crate) mod intake;
 pub(crate) mod member;
+pub(crate) mod mortal;
 pub(crate) mod net;
 pub(crate) mod receipt;
 pub(crate) mod recover;
@@ -48,10 +49,12 @@ pub(crate) struct Core {
     pub(crate) background: TaskTracker,
     /// Fires when the engine shuts down.
     pub(crate) stopping: CancellationToken,
+    /// Set if this engine can be killed.
+    pub(crate) mortal: Option<mortal::Mortal>,
     /// Who waits for runs to change.
-    pub(crate) followers: follow::Followers,
+    pub(crate) followers: Arc<follow::Followers>,
     /// Who waits for updates to be answered.
-    pub(crate) updates: update::Waiters,
+    pub(crate) updates: Arc<update::Waiters>,
     /// How cancels and stops reach workers.
     pub(crate) control: control::Control,
     /// The local worker, if there is one.
@@ -67,6 +70,13 @@ pub(crate) struct Core {
     is_lost: AtomicBool,
 }
 
+/// Who waits at the doors. Engines whose doors are shared tell each other's waiters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Doors {
+    pub(crate) followers: Arc<follow::Followers>,
+    pub(crate) updates: Arc<update::Waiters>,
+}
+
 /// What the engine was told once, at its start.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -75,6 +85,8 @@ pub(crate) struct Settings {
     pub(crate) lease: Duration,
     pub(crate) retention: Option<Duration>,
     pub(crate) receipts_kept: Duration,
+    pub(crate) doors: Doors,
+    pub(crate) in_step: bool,
 }
 
 /// Fences that the engine makes itself are apart from those that the store makes.
@@ -92,17 +104,21 @@ impl Core {
             Join { identity: settings.identity.clone(), lease: settings.lease, now: clock.now() };
         let hints = store.watch();
         let epoch = store.join(join).await?.epoch;
+        let Doors { followers, updates } = settings.doors.clone();
+        let runtime = Handle::current();
+        let mortal = settings.in_step.then(|| mortal::Mortal::new(runtime.clone()));
         let core = Arc::new(Self {
             store,
             clock,
             ids,
             settings,
             epoch,
-            runtime: Handle::current(),
+            runtime,
             background: TaskTracker::new(),
             stopping: CancellationToken::new(),
-            followers: follow::Followers::default(),
-            updates: update::Waiters::default(),
+            mortal,
+            followers,
+            updates,
             control: control::Control::default(),
             local: desk::Place::default(),
             polls: remote::Polls::default(),
@@ -122,16 +138,16 @@ impl Core {
     /// Runs something in the background until the engine stops.
     pub(crate) fn spawn(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
         let stopping = self.stopping.clone();
-        self.background.spawn_on(
-            async move { stopping.run_until_cancelled_owned(work).await.unwrap_or(()) },
-            &self.runtime,
-        );
+        self.finish(async move { stopping.run_until_cancelled_owned(work).await.unwrap_or(()) });
     }
 
     /// Runs something that must be finished, even while the engine stops: a write whose answer
     /// somebody needs.
     pub(crate) fn finish(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
-        self.background.spawn_on(work, &self.runtime);
+        match &self.mortal {
+            Some(mortal) => self.background.spawn_on(mortal.bind(work), &self.runtime),
+            None => self.background.spawn_on(work, &self.runtime),
+        };
     }
 
     pub(crate) fn now(&self) -> Time {

@@ -11,7 +11,9 @@ use bowline_store::{Filter, Head, Leftovers, Page, Phase, Read, RunKey, RunRead,
 
 use crate::{
     Answered, Builder, CancelRequest, Error, QueueOptions, RemoteActivity, RemoteHeartbeat,
-    RemoteTurn, Result, StartOptions, engine::Core, worker::Worker,
+    RemoteTurn, Result, StartOptions,
+    engine::{Core, Doors},
+    worker::Worker,
 };
 
 /// A running engine. Cheap to clone; [`Engine::close`] ends it for all clones.
@@ -316,6 +318,25 @@ impl Engine {
         notices: &[CancelActivity],
     ) -> Result<()> {
         self.core.acknowledge(control, notices).await
+    }
+
+    /// Ends at once, as if the process had been killed: nothing is finished, told or given back,
+    /// and no future of this engine is polled again. Whoever has the store next finds what a
+    /// crash leaves.
+    ///
+    /// # Panics
+    /// If the engine does not work [in step](Builder::in_step): what runs on threads of its own
+    /// cannot be stopped between two instructions.
+    pub fn kill(&self) {
+        let mortal = self.core.mortal.as_ref().expect("only an engine in step can be killed");
+        mortal.kill();
+        self.core.stopping.cancel();
+        self.core.local.leave();
+    }
+
+    pub(crate) fn doors(&self) -> Doors {
+        let (followers, updates) = (self.core.followers.clone(), self.core.updates.clone());
+        Doors { followers, updates }
     }
 
     /// Takes no more work, and finishes or gives back what there is, in bounded time.

@@ -42,6 +42,8 @@ pub(crate) struct Setup {
     pub(crate) threads: usize,
     pub(crate) stuck_after: Duration,
     pub(crate) crash_file: Option<PathBuf>,
+    /// Sees attempts pass points.
+    pub(crate) probe: Option<Arc<dyn activity::Probe>>,
 }
 
 /// Runs turns on its own threads, and activities on the runtime.
@@ -78,7 +80,7 @@ impl Worker {
             bell: dispatch::LaneBell::default(),
         };
         let queues = setup.queues.iter().map(|(queue, o)| (queue.clone(), lane(*o))).collect();
-        let (attempts, reports) = Attempts::new(core)?;
+        let (attempts, reports) = Attempts::new(core, &setup)?;
         let threads = Threads::start(core, &setup)?;
         let patience = setup.stuck_after;
         let worker = Arc::new_cyclic(|itself| Self {

@@ -13,6 +13,7 @@ mod ladder;
 mod notice;
 mod outbox;
 mod panic;
+mod probe;
 mod process;
 mod report;
 mod run;
@@ -36,6 +37,7 @@ use supervise::Supervisor;
 
 pub use context::{ActivityContext, Gone, Spawned};
 pub use notice::Notice;
+pub use probe::{Passing, Probe};
 pub use process::{ChildProcess, OUTPUT_MAX, Orphan, ProcessMark, kill_orphan};
 pub use report::{Ended, Leak, Report, What};
 pub use spawn::Spawn;
@@ -122,6 +124,8 @@ pub struct Supervision {
     pub watch: Arc<dyn Spawn>,
     /// Where the reports go. A supervisor waits where this is full, and keeps its slot meanwhile.
     pub reports: mpsc::Sender<Report>,
+    /// Sees attempts pass points; nobody does, outside tests.
+    pub probe: Option<Arc<dyn Probe>>,
 }
 
 impl Supervision {
@@ -148,7 +152,8 @@ impl Supervision {
         permit.begin();
         let (clock, spawn) = (Arc::clone(&self.clock), Arc::clone(&self.code));
         let contexts = Arc::new(());
-        let shared = Shared::new(assignment, clock, spawn, Arc::downgrade(&contexts));
+        let probe = self.probe.clone();
+        let shared = Shared::new(assignment, clock, spawn, probe, Arc::downgrade(&contexts));
         log!(debug, shared.assignment, "the attempt begins");
         for notice in notices {
             shared.tell(notice);

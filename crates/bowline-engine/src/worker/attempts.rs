@@ -14,8 +14,8 @@ use tokio::{
 };
 
 use super::{
-    Worker,
-    activity::{Assignment, Attempt, AttemptKey, Ended, Notice, Report, Supervision, What},
+    Setup, Worker,
+    activity::{Assignment, Attempt, AttemptKey, Ended, Notice, Report, Spawn, Supervision, What},
     registry::ActivityCode,
     seen::Seen,
     slots::Permit,
@@ -51,14 +51,14 @@ struct State {
 }
 
 impl Attempts {
-    pub(super) fn new(core: &Arc<Core>) -> Result<(Self, mpsc::Receiver<Report>)> {
+    pub(super) fn new(core: &Arc<Core>, setup: &Setup) -> Result<(Self, mpsc::Receiver<Report>)> {
         let (reports, reported) = mpsc::channel(limits::REPORTS);
-        let supervision = Supervision {
-            clock: core.clock.clone(),
-            code: Arc::new(core.runtime.clone()),
-            watch: Arc::new(watch(core)?),
-            reports,
+        let (code, watch): (Arc<dyn Spawn>, Arc<dyn Spawn>) = match &core.mortal {
+            Some(mortal) => (Arc::new(mortal.clone()), Arc::new(mortal.clone())),
+            None => (Arc::new(core.runtime.clone()), Arc::new(watch(core)?)),
         };
+        let (clock, probe) = (core.clock.clone(), setup.probe.clone());
+        let supervision = Supervision { clock, code, watch, reports, probe };
         Ok((Self { supervision, state: Mutex::default(), settled: Notify::new() }, reported))
     }
 

@@ -9,10 +9,11 @@ mod cache;
 mod crash;
 mod room;
 mod seat;
+mod step;
 mod thread;
 pub(super) mod watchdog;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bowline_core::{Event, Failure, Name, Payload, Received, RunId};
 use bowline_replay::Workflow;
@@ -76,6 +77,7 @@ pub(super) struct Threads {
     crash_file: Arc<CrashFile>,
     /// Rung whenever a thread begins a turn.
     entered: Arc<Notify>,
+    in_step: Option<Duration>,
 }
 
 impl Threads {
@@ -88,6 +90,7 @@ impl Threads {
             seats: Vec::with_capacity(setup.threads),
             crash_file: Arc::new(crash_file),
             entered: Arc::default(),
+            in_step: core.settings.in_step.then_some(setup.stuck_after),
         };
         for place in 0..setup.threads {
             let seat = threads.seat(core, place)?;
@@ -105,6 +108,7 @@ impl Threads {
             crash_file: self.crash_file.clone(),
             entered: self.entered.clone(),
             place,
+            in_step: self.in_step,
         })
     }
 
@@ -187,6 +191,7 @@ impl Threads {
             seat.send(work).await;
             let late = Error::TimedOut("the answer to the query");
             tokio::select! {
+                biased;
                 answer = answer => answer.map_err(|_| Error::ShuttingDown),
                 () = seat.shared.gone.cancelled() => Err(late),
             }

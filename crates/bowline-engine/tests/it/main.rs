@@ -19,6 +19,7 @@ mod drift;
 mod external;
 mod flow;
 mod fork;
+mod in_step;
 mod keeping;
 mod ladder;
 mod lossy;

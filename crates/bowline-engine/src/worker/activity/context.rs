@@ -40,7 +40,7 @@ impl ActivityContext {
     /// Waits until the code must stop, and says why.
     pub async fn cancelled(&self) -> Cause {
         self.shared.told.cancelled().await;
-        self.known_cause()
+        self.known_cause().await
     }
 
     /// Waits until it is known that the code will have to stop, and says why. Earlier than
@@ -48,11 +48,14 @@ impl ActivityContext {
     /// and take it up elsewhere should do so now.
     pub async fn stopping(&self) -> Cause {
         self.shared.stopping.cancelled().await;
-        self.known_cause()
+        self.known_cause().await
     }
 
-    fn known_cause(&self) -> Cause {
-        self.shared.observe();
+    async fn known_cause(&self) -> Cause {
+        if !self.shared.observe() {
+            // Its engine is dead: this code is not polled again.
+            std::future::pending::<()>().await;
+        }
         self.shared.cause().expect("a token fires only after its cause is known")
     }
 
@@ -64,11 +67,7 @@ impl ActivityContext {
 
     /// Why the code must stop, or will have to; unset while nobody wants it to.
     pub fn cause(&self) -> Option<Cause> {
-        let cause = self.shared.cause();
-        if cause.is_some() {
-            self.shared.observe();
-        }
-        cause
+        self.shared.cause().filter(|_| self.shared.observe())
     }
 
     /// Says that the code is alive and, if it likes, how far it is: the next attempt may read that.

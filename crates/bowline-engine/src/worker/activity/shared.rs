@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Assignment, Spawn,
+    Assignment, Passing, Probe, Spawn,
     ending::{Finish, How},
     log,
     notice::{Notice, Orders, Word},
@@ -26,6 +26,7 @@ pub(super) struct Shared {
     pub(super) assignment: Assignment,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) spawn: Arc<dyn Spawn>,
+    probe: Option<Arc<dyn Probe>>,
     pub(super) tracked: Tracked,
     /// The code must stop now.
     pub(super) told: CancellationToken,
@@ -75,6 +76,7 @@ impl Shared {
         assignment: Assignment,
         clock: Arc<dyn Clock>,
         spawn: Arc<dyn Spawn>,
+        probe: Option<Arc<dyn Probe>>,
         contexts: Weak<()>,
     ) -> Arc<Self> {
         let state = State {
@@ -91,6 +93,7 @@ impl Shared {
             assignment,
             clock,
             spawn,
+            probe,
             tracked: Tracked::default(),
             told: CancellationToken::new(),
             stopping: CancellationToken::new(),
@@ -113,10 +116,21 @@ impl Shared {
             log!(debug, self.assignment, kind, %cause, "a notice came after the code had ended");
             return false;
         }
+        let is_cancel = matches!(notice, Notice::Cancel { .. });
+        if is_cancel && self.probe.is_some() {
+            drop(state);
+            if !self.passes(Passing::BeforeDelivered) {
+                return true;
+            }
+            state = self.state.lock();
+        }
         let is_news = state.orders.take(notice, now);
         let is_told = state.orders.is_told();
         drop(state);
         self.fire(is_told);
+        if is_cancel && is_news {
+            self.passes(Passing::Delivered);
+        }
         if is_news {
             log!(info, self.assignment, kind, %cause, is_told, "the code was told to stop");
         }
@@ -141,26 +155,33 @@ impl Shared {
 
     /// Whether the code must stop now. If so, it knows from now on.
     pub(super) fn is_told(&self) -> bool {
-        let is_told = self.is_told.load(Ordering::Acquire);
-        if is_told {
-            self.observe();
-        }
-        is_told
+        self.is_told.load(Ordering::Acquire) && self.observe()
     }
 
-    /// The code has looked.
-    pub(super) fn observe(&self) {
-        let now = self.clock.now();
-        let mut state = self.state.lock();
-        let is_first = state.observed_at.is_none()
-            && state.orders.cancelled_at().is_some()
-            && !state.has_finished;
-        if is_first {
-            state.observed_at = Some(now);
-            drop(state);
-            log!(debug, self.assignment, "the code knows that it is cancelled");
-            self.changed.notify_one();
+    /// The code has looked. False if it may not go on.
+    pub(super) fn observe(&self) -> bool {
+        if !self.would_be_first() {
+            return true;
         }
+        if !self.passes(Passing::BeforeObserved) {
+            return false;
+        }
+        let now = self.clock.now();
+        self.state.lock().observed_at.get_or_insert(now);
+        log!(debug, self.assignment, "the code knows that it is cancelled");
+        self.changed.notify_one();
+        self.passes(Passing::Observed)
+    }
+
+    /// Whether the code is cancelled, and has not looked before.
+    fn would_be_first(&self) -> bool {
+        let state = self.state.lock();
+        state.observed_at.is_none() && state.orders.cancelled_at().is_some() && !state.has_finished
+    }
+
+    /// Whoever looks on is told on the spot; nothing may be locked here.
+    fn passes(&self, at: Passing) -> bool {
+        self.probe.as_ref().is_none_or(|probe| probe.passes(&self.assignment, at))
     }
 
     pub(super) fn cause(&self) -> Option<Cause> {

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Duration,
 };
 
 use bowline_core::{Command, Decided, Draft, Event, Name, Payload, Received, RunId, State, Time};
@@ -16,6 +17,7 @@ use super::{
     crash::CrashFile,
     room::Room,
     seat::{Held, Seat},
+    step,
 };
 use crate::{
     Error, Result,
@@ -35,27 +37,36 @@ pub(super) struct Start {
     pub(super) crash_file: Arc<CrashFile>,
     pub(super) entered: Arc<Notify>,
     pub(super) place: usize,
+    /// Set if the runtime is to wait for every piece of work, this long at the most.
+    pub(super) in_step: Option<Duration>,
 }
 
 impl Seat {
     pub(super) fn start(start: Start) -> Result<Self> {
-        let (mailbox, work) = mpsc::channel(limits::THREAD_QUEUE);
+        let (mailbox, mut work) = mpsc::channel(limits::THREAD_QUEUE);
         let seat = Self { mailbox, shared: Arc::default() };
         let own = seat.clone();
+        let next: Next = match start.in_step {
+            Some(patience) => step::in_step(&start.core, work, patience),
+            None => Box::new(move || work.blocking_recv()),
+        };
         std::thread::Builder::new()
             .name(format!("bowline-turns-{}", start.place))
-            .spawn(move || sit(start, own, work))
+            .spawn(move || sit(start, own, next))
             .map_err(|error| Error::Invalid(format!("a thread could not be started: {error}")))?;
         Ok(seat)
     }
 }
 
+/// Waits for the next piece of work; none when there will be no more.
+pub(super) type Next = Box<dyn FnMut() -> Option<Work> + Send>;
+
 /// Users' panics are caught where their code is called. One that gets here is a mistake of ours:
 /// the thread looks stuck to the watchdog then, which seats another one.
-fn sit(start: Start, seat: Seat, work: mpsc::Receiver<Work>) {
+fn sit(start: Start, seat: Seat, next: Next) {
     let (shared, entered) = (seat.shared.clone(), start.entered.clone());
     let thread = Thread::new(start, seat);
-    if catch_unwind(AssertUnwindSafe(|| thread.run(work))).is_err() {
+    if catch_unwind(AssertUnwindSafe(|| thread.run(next))).is_err() {
         let mut busy = shared.busy.lock();
         let run = busy.map(|(run, _)| run).unwrap_or_default();
         *busy = Some((run, Time(i64::MIN)));
@@ -92,12 +103,12 @@ impl Thread {
         }
     }
 
-    fn run(mut self, mut work: mpsc::Receiver<Work>) {
-        while let Some(next) = work.blocking_recv() {
+    fn run(mut self, mut next: Next) {
+        while let Some(work) = next() {
             if self.is_given_up() {
                 return;
             }
-            match next {
+            match work {
                 Work::Claimed(lease) => self.claimed(*lease),
                 Work::Inbox(run, inbox) => self.inbox(run, inbox),
                 Work::Committed(run, done) => self.committed(run, *done),

@@ -57,6 +57,7 @@ impl Bench {
             code,
             watch: Arc::new(Handle::current()),
             reports: sender,
+            probe: None,
         };
         Self { clock, slots, leaks, supervision, reports }
     }
