@@ -8,7 +8,7 @@ use minicbor::{
     encode::{Error as EncodeError, Write},
 };
 
-use crate::{Identity, RequestId};
+use crate::{Identity, Ladder, Ladders, RequestId, RunLadder};
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $number:literal $name:ident $text:literal;)*) => {
@@ -129,6 +129,9 @@ pub struct Cause {
     /// What this was a consequence of.
     #[n(4)]
     pub parent: Option<Box<Self>>,
+    /// How hard whoever asked pushes, where they say so.
+    #[n(5)]
+    pub ladders: Option<Box<Ladders>>,
 }
 
 impl Cause {
@@ -140,6 +143,7 @@ impl Cause {
             requested_by: Identity::default(),
             request_id: None,
             parent: None,
+            ladders: None,
         }
     }
 
@@ -161,6 +165,34 @@ impl Cause {
     /// This cause, then what it followed from, up to the first mover.
     pub fn chain(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |cause| cause.parent.as_deref())
+    }
+
+    /// What is done to a run that stays open, if whoever asked for its cancel says so.
+    pub fn run_ladder(&self) -> Option<RunLadder> {
+        self.chain().find_map(|cause| cause.ladders.as_ref()?.run)
+    }
+
+    /// How a running activity is stopped, if whoever asked for its cancel says so.
+    pub fn activity_ladder(&self) -> Option<Ladder> {
+        self.chain().find_map(|cause| cause.ladders.as_ref()?.activities)
+    }
+
+    /// True if that ladder may only make the activity's own one quicker.
+    pub fn only_hastens(&self) -> bool {
+        let first = self.chain().find_map(|cause| cause.ladders.as_ref());
+        first.is_some_and(|ladders| ladders.hastens)
+    }
+
+    /// Both ladders, as they are found along the chain.
+    pub(crate) fn effective(&self) -> Ladders {
+        let (run, activities) = (self.run_ladder(), self.activity_ladder());
+        Ladders { run, activities, hastens: self.only_hastens() }
+    }
+
+    /// True if this is the same request or decision, however hard it pushes by now.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (self.code, &self.detail, &self.requested_by, &self.request_id, &self.parent)
+            == (other.code, &other.detail, &other.requested_by, &other.request_id, &other.parent)
     }
 
     /// What started it all.

@@ -41,6 +41,10 @@ pub enum Note {
     /// On `TurnCompleted`: updates that the code refused. Native rules only.
     #[n(8)]
     RefusedUpdates(#[n(0)] Vec<UpdateId>),
+    /// On `TurnScheduled`, or on the closing event: somebody asked again for the run's cancel, and
+    /// pushes harder. The cause has the ladders that stand from now on. Native rules only.
+    #[n(9)]
+    Hastened(#[n(0)] Cause),
 }
 
 /// One cancel that workflow code decided.

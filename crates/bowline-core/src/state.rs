@@ -309,6 +309,7 @@ impl State {
             Note::Detached(ranges) => activity::detached(self, event, ranges),
             Note::CancelledOne(target, _) => activity::cancel(self, *target, event),
             Note::RefusedUpdates(ids) => update::refused(self, ids),
+            Note::Hastened(cause) => workflow::hastened(self, cause),
             Note::Scopes(_) | Note::Cause(_) | Note::Rung(_) | Note::Outstanding(_) => {}
         }
     }

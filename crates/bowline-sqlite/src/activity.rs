@@ -53,6 +53,12 @@ impl Activity {
         let start = self.live.started()?;
         Some(hit(self, start, cause, decided_at, cancel))
     }
+
+    /// The same for the cancel that stands on its row.
+    pub(crate) fn cancelled_hit(&self) -> Option<AttemptHit> {
+        let record = self.live.cancel.as_ref()?;
+        self.hit(&record.cause, record.decided_at, true)
+    }
 }
 
 /// What the worker of an attempt must be told.

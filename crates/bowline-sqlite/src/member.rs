@@ -1,6 +1,6 @@
 //! The member enters, reports and leaves. Stores of one process have one member at a time.
 
-use bowline_core::{Cause, Epoch, EventId, RunId, Time, lose};
+use bowline_core::{Epoch, EventId, RunId, Time, lose};
 use bowline_store::{
     AttemptHit, AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed, Sighting,
 };
@@ -140,9 +140,7 @@ fn standing(tx: &mut Tx<'_>, run: RunId, activity: EventId) -> Outcome<Option<At
         return Ok(None);
     }
     let Some(own) = tx.activity(run, activity)? else { return Ok(None) };
-    let cancel: Option<(Cause, Time)> =
-        own.live.cancel.as_ref().map(|record| (record.cause.clone(), record.decided_at));
-    Ok(cancel.and_then(|(cause, at)| own.hit(&cause, at, true)))
+    Ok(own.cancelled_hit())
 }
 
 fn leave(tx: &mut Tx<'_>, epoch: Epoch, now: Time) -> Outcome<()> {

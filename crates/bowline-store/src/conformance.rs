@@ -118,6 +118,7 @@ macro_rules! conformance {
             enqueue_and_cancel_in_one_commit_never_starts
             a_cancelled_attempt_is_told
             the_first_cancel_stays
+            a_later_cancel_may_hasten
             a_cancelled_attempt_keeps_its_lease
             a_cancelled_attempt_is_not_tried_again
             a_waiting_retry_is_cancelled_in_its_queue

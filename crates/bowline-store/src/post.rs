@@ -7,6 +7,7 @@ use bowline_core::{
 
 /// One thing that somebody wants.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "made once for each request, and not kept")]
 pub enum Posting {
     /// A message for a run. A closed run is [`Closed`](crate::Error::Closed).
     Message {

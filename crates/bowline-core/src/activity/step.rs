@@ -61,7 +61,7 @@ pub enum Step {
 pub enum Hit {
     /// No worker had it: it is over.
     NeverStarted,
-    /// A worker has it and must be told.
+    /// A worker has it and must be told, for the first time or that it is pushed harder now.
     Started,
     /// A cancel stood already; the first cause stays.
     Already,
@@ -79,8 +79,13 @@ pub fn start(live: &mut ActivityLive, holder: Holder, worker: Identity, now: Tim
 
 /// Cancels the activity, whatever its attempts are doing.
 pub fn cancel(live: &mut ActivityLive, cause: &Cause, now: Time) -> Hit {
-    if live.cancel.is_some() {
-        return Hit::Already;
+    if let Some(record) = &mut live.cancel {
+        // A remote attempt has one rung, and has been told.
+        let climbs = matches!(live.place, Place::Started(Start { holder: Holder::Native(_), .. }));
+        return match climbs && hasten(record, cause) {
+            true => Hit::Started,
+            false => Hit::Already,
+        };
     }
     match &live.place {
         Place::Ended(_) => return Hit::Ended,
@@ -97,6 +102,19 @@ pub fn cancel(live: &mut ActivityLive, cause: &Cause, now: Time) -> Hit {
     let outcome = Outcome::Cancelled(cause.clone(), Rung::NeverStarted, None);
     end(live, outcome, RetryState::CancelRequested, now);
     Hit::NeverStarted
+}
+
+/// A later request may push harder than the cancel that stands; its cause stays. True if it does.
+fn hasten(record: &mut CancelRecord, by: &Cause) -> bool {
+    let Some(by) = by.activity_ladder() else { return false };
+    let before = record.cause.effective();
+    let mut after = before;
+    after.hasten_activities(by);
+    if after == before {
+        return false;
+    }
+    record.cause.ladders = Some(Box::new(after));
+    true
 }
 
 /// Ends attempt number `attempt`, if it is the one that is out: with a retry, or for good.

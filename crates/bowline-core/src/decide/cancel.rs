@@ -1,16 +1,19 @@
 //! Cancels: of the whole run, of one thing by an operator, of what workflow code dropped.
 
-use super::{child, timer};
+use super::{child, start, timer};
 use crate::{
     Cancel, Cancelled, Cause, Code, Decision, Draft, Effect, EventId, Note, Ranges, Refusal,
     RequestId, RunAlarm, Time, TurnFault, WorkflowCancelRequested,
 };
 
+mod hasten;
+
 /// Somebody asks the run to cancel. Only the first request is an event: a second one never
-/// disturbs clean-up, it stands on its own receipt.
+/// disturbs clean-up, it stands on its own receipt, and may only push harder.
 pub(super) fn cancel(draft: &mut Draft, at: Time, cancel: &Cancel) {
+    hasten::cancelled(draft, &cancel.cause);
     if draft.state.cancel.is_some() {
-        return;
+        return hasten::run(draft, at, &cancel.cause);
     }
     let event = WorkflowCancelRequested {
         cause: cancel.cause.clone(),
@@ -18,7 +21,7 @@ pub(super) fn cancel(draft: &mut Draft, at: Time, cancel: &Cancel) {
         external: cancel.external.clone(),
     };
     draft.record_at(at, event, Vec::new(), cancel.wire.clone());
-    if let (Some(ladder), Some(at)) = (draft.state.started.ladder, draft.state.cancel_at) {
+    if let (Some(ladder), Some(at)) = (start::run_ladder(&draft.state), draft.state.cancel_at) {
         draft.arm_run(at.after(ladder.terminate_after.0), RunAlarm::Ladder);
     }
     // Even if its first turn is delayed: a cancel cuts that short.
@@ -36,13 +39,14 @@ pub(super) fn deadline(draft: &mut Draft, at: Time) {
 /// alone. Native history notes the decision; a remote one has no place for it, and tells the
 /// outcome when there is one.
 pub(super) fn one(draft: &mut Draft, at: Time, target: EventId, cause: &Cause) {
-    let again = |note: &Note| matches!(note, Note::CancelledOne(id, _) if *id == target);
-    if draft.skipped.contains(target) || draft.notes.iter().any(again) {
+    if draft.skipped.contains(target) {
         return;
     }
+    let again = |note: &Note| matches!(note, Note::CancelledOne(id, _) if *id == target);
+    let again = draft.notes.iter().any(again);
     if let Some(open) = draft.state.activities.get(&target) {
-        if open.cancel.is_some() {
-            return;
+        if again || open.cancel.is_some() {
+            return hasten::activities(draft, Ranges::from(target), cause);
         }
         draft.effect(Effect::CancelActivities(Ranges::from(target), cause.clone()));
     } else if draft.state.timers.contains_key(&target) {
@@ -51,10 +55,10 @@ pub(super) fn one(draft: &mut Draft, at: Time, target: EventId, cause: &Cause) {
         }
         return;
     } else if let Some(open) = draft.state.children.get(&target) {
-        if open.cancel.is_some() {
-            return;
-        }
         let run = open.run;
+        if again || open.cancel.is_some() {
+            return hasten::child(draft, run, cause);
+        }
         child::tell(draft, run, cause.clone(), None);
     } else {
         return;
@@ -77,6 +81,7 @@ pub(super) fn dropped(
         return Err(Refusal::Command(TurnFault::BadActivityCancel, why));
     }
     for decision in decisions {
+        let cause = hasten::as_asked(draft, decision.cause);
         match decision.what {
             Cancelled::Activities => {
                 let open = &draft.state.activities;
@@ -84,16 +89,16 @@ pub(super) fn dropped(
                     let why = format!("no activity with number {over} is open");
                     return Err(Refusal::Command(TurnFault::BadActivityCancel, why));
                 }
-                draft.effect(Effect::CancelActivities(decision.targets, decision.cause));
+                draft.effect(Effect::CancelActivities(decision.targets, cause));
             }
             Cancelled::Timers => {
                 for target in decision.targets.ids() {
-                    timer::cancel(draft, turn, target, Some(decision.cause.clone()), None)?;
+                    timer::cancel(draft, turn, target, Some(cause.clone()), None)?;
                 }
             }
             Cancelled::Children => {
                 for target in decision.targets.ids() {
-                    child::cancel(draft, turn, target, &decision.cause)?;
+                    child::cancel(draft, turn, target, &cause)?;
                 }
             }
         }

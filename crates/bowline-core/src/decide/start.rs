@@ -3,8 +3,8 @@
 use super::{child::text_fits, size};
 use crate::{
     Birth, Blob, Decided, Draft, Effect, Event, Fields, Link, Number, Payload, Refusal, Reuse,
-    RunAlarm, RunId, Signal, State, Time, TurnRecord, WorkflowSignalled, WorkflowStarted, decide,
-    limits,
+    RunAlarm, RunId, RunLadder, Signal, State, Time, TurnRecord, WorkflowSignalled,
+    WorkflowStarted, decide, limits,
 };
 
 /// Everything that a beginning needs.
@@ -108,9 +108,16 @@ pub(super) fn alarms(state: &State) -> impl Iterator<Item = (Time, RunAlarm)> {
     let ends = [run_ends, own.chain_expires_at].into_iter().flatten().min();
     let ends = ends.map(|due| (due, RunAlarm::Run));
     let deadline = own.deadline.map(|due| (due, RunAlarm::Deadline));
-    let ladder = own.ladder.zip(state.cancel_at);
+    let ladder = run_ladder(state).zip(state.cancel_at);
     let ladder = ladder.map(|(own, at)| (at.after(own.terminate_after.0), RunAlarm::Ladder));
     [delay, ends, deadline, ladder].into_iter().flatten()
+}
+
+/// What follows if the run stays open after it was asked to cancel: as the request says, or else
+/// as the run was started with.
+pub(super) fn run_ladder(state: &State) -> Option<RunLadder> {
+    let asked = state.cancel.as_ref().and_then(|(_, cause)| cause.run_ladder());
+    asked.or(state.started.ladder)
 }
 
 /// Sets every alarm of the run itself.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Law, Lawful, must, update};
+use super::{Law, Lawful, must, run, update};
 use crate::{Cancelled, Event, EventId, EventKind, Note, Outstanding, Ranges};
 
 const OPEN: &str = "a cancel names what is open";
@@ -54,6 +54,7 @@ pub(super) fn check(lawful: &mut Lawful, event: &Event) -> Law {
             Note::CancelledOne(target, _) => cancelled_one(lawful, *target)?,
             Note::Detached(ranges) => detached(lawful, event.id, ranges)?,
             Note::RefusedUpdates(ids) => update::refused(lawful, ids)?,
+            Note::Hastened(_) => run::hastened(lawful)?,
             Note::Scopes(_) | Note::Cause(_) | Note::Rung(_) | Note::Outstanding(_) => {}
         }
     }
@@ -90,7 +91,7 @@ fn belongs(note: &Note, kind: &EventKind, native: bool) -> bool {
         Note::Cancels(_) | Note::Scopes(_) | Note::Detached(_) | Note::RefusedUpdates(_) => {
             native && matches!(kind, K::TurnCompleted(_))
         }
-        Note::Skipped(_) | Note::CancelledOne(..) => {
+        Note::Skipped(_) | Note::CancelledOne(..) | Note::Hastened(_) => {
             native && (matches!(kind, K::TurnScheduled(_)) || kind.closes())
         }
         Note::Rung(_) => matches!(kind, K::ActivityCancelled(_) | K::ActivityFailed(_)),

@@ -33,6 +33,12 @@ pub(super) fn cancel_requested(lawful: &mut Lawful, event: &WorkflowCancelReques
     lawful.requests.add(&event.request_id)
 }
 
+pub(super) fn hastened(lawful: &Lawful) -> Law {
+    must(lawful.whole.cancel_requested, "only a cancel is hastened", || {
+        "nobody has asked the run to cancel".to_owned()
+    })
+}
+
 pub(super) fn goes_on(lawful: &Lawful, next: Option<RunId>) -> Law {
     must(next != Some(lawful.run), "a run goes on as another one", || {
         "it names itself as its successor".to_owned()

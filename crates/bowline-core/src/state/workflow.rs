@@ -2,8 +2,8 @@
 
 use super::State;
 use crate::{
-    Event, MemoModified, SearchUpserted, Status, Time, WorkflowCancelRequested, WorkflowSignalled,
-    WorkflowStarted,
+    Cause, Event, MemoModified, SearchUpserted, Status, Time, WorkflowCancelRequested,
+    WorkflowSignalled, WorkflowStarted,
 };
 
 pub(super) fn started(state: &mut State, time: Time, event: &WorkflowStarted) {
@@ -28,6 +28,13 @@ pub(super) fn cancel_requested(state: &mut State, at: &Event, event: &WorkflowCa
     state.requests.insert(&event.request_id);
     if state.status.is_open() {
         state.status = Status::Cancelling;
+    }
+}
+
+/// Who asked first, and why, stays; how hard they push is what the later request says.
+pub(super) fn hastened(state: &mut State, by: &Cause) {
+    if let Some((_, cause)) = &mut state.cancel {
+        cause.ladders = by.ladders.clone();
     }
 }
 

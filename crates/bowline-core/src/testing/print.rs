@@ -104,6 +104,9 @@ fn note(note: &Note) -> String {
         Note::Rung(rung) => format!("{rung:?}"),
         Note::CancelledOne(target, why) => format!("CancelledOne {target} {}", cause(why)),
         Note::Detached(ranges) => format!("Detached {ranges:?}"),
+        Note::Hastened(why) => {
+            format!("Hastened {} {}", cause(why), ladders(why))
+        }
         Note::RefusedUpdates(ids) => format!("RefusedUpdates {ids:?}"),
         Note::Outstanding(out) => {
             let parts = [
@@ -122,7 +125,10 @@ fn note(note: &Note) -> String {
 pub(super) fn effect(effect: &Effect) -> String {
     match effect {
         Effect::QueueActivity(id, spec) => format!("queue activity {id} in {:?}", spec.queue),
-        Effect::CancelActivities(ids, why) => format!("cancel activities {ids:?} {}", cause(why)),
+        Effect::CancelActivities(ids, why) => {
+            let line = format!("cancel activities {ids:?} {} {}", cause(why), ladders(why));
+            line.trim_end().to_owned()
+        }
         Effect::Arm(alarm) => format!("arm {:?} at {}", alarm.what, moment(alarm.due)),
         Effect::Disarm(alarm) => format!("disarm {:?} at {}", alarm.what, moment(alarm.due)),
         Effect::Post(post) => {
@@ -143,6 +149,16 @@ pub(super) fn effect(effect: &Effect) -> String {
     }
 }
 
+/// How hard a cause pushes.
+fn ladders(cause: &Cause) -> String {
+    let run = cause.run_ladder().map(|run| format!(" run {:?}", run.terminate_after.0));
+    let activities = cause.activity_ladder().map(|own| {
+        let only = if cause.only_hastens() { "at most " } else { "" };
+        format!(" activities {only}{:?} {:?}", own.grace.0, own.step.0)
+    });
+    [run, activities].into_iter().flatten().collect::<String>().trim_start().to_owned()
+}
+
 /// A cause as the words of its chain, from the effect to the first mover.
 fn cause(cause: &Cause) -> String {
     let words: Vec<_> = cause.chain().map(|cause| cause.code.as_str()).collect();
@@ -152,7 +168,10 @@ fn cause(cause: &Cause) -> String {
 fn message(message: &Message) -> String {
     match message {
         Message::Signal(signal) => format!("signal {}", signal.name),
-        Message::Cancel(cancel) => format!("cancel {}", cause(&cancel.cause)),
+        Message::Cancel(cancel) => {
+            let line = format!("cancel {} {}", cause(&cancel.cause), ladders(&cancel.cause));
+            line.trim_end().to_owned()
+        }
         Message::Terminate(terminate) => format!("terminate {}", cause(&terminate.cause)),
         Message::EndChild(end) => format!("child {} {}", end.child, ending(&end.ending)),
         other => format!("{other:?}"),

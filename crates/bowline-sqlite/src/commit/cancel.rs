@@ -58,16 +58,18 @@ fn few(
     };
     let mut rowless = Ranges::default();
     for number in ranges.ids() {
-        if tx.mark(commit.run, number).is_some() {
-            continue;
-        }
+        let marked = tx.mark(commit.run, number).is_some();
         let Some(mut activity) = tx.activity(commit.run, number)? else {
             // Its row is owed, or went when it ended.
-            if owed.iter().any(|debt| debt.covers(number)) {
+            if !marked && owed.iter().any(|debt| debt.covers(number)) {
                 rowless.push(number);
             }
             continue;
         };
+        if marked && activity.live.started().is_none() {
+            // It is over already, though its row is not swept.
+            continue;
+        }
         match cancel(&mut activity.live, cause, commit.now) {
             Hit::NeverStarted => {
                 met.skipped.push(number);
@@ -76,7 +78,7 @@ fn few(
             }
             Hit::Started => {
                 tx.tell_cancelled(&activity)?;
-                met.hits.extend(activity.hit(cause, commit.now, true));
+                met.hits.extend(activity.cancelled_hit());
             }
             _ => {}
         }
@@ -100,7 +102,7 @@ fn many(
         let Some(mut activity) = tx.activity(commit.run, number)? else { continue };
         if cancel(&mut activity.live, cause, commit.now) == Hit::Started {
             tx.tell_cancelled(&activity)?;
-            met.hits.extend(activity.hit(cause, commit.now, true));
+            met.hits.extend(activity.cancelled_hit());
         }
     }
     mark(tx, commit, ranges, cause)?;

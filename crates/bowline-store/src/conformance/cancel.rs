@@ -1,7 +1,10 @@
 //! Cancels that stand on the rows of their activities, one by one.
 
+use std::time::Duration;
+
 use bowline_core::{
-    Ending, EventId, Failure, Fence, Holder, Message, Payload, Ranges, RetryPolicy, Step,
+    Cause, Ending, EventId, Failure, Fence, Holder, Ladder, Ladders, Message, Payload, Ranges,
+    RetryPolicy, Span, Step,
 };
 
 use super::{
@@ -86,6 +89,31 @@ pub fn the_first_cancel_stays(harness: &dyn Harness) {
     assert_eq!(again.hits.len(), 0);
     let renewed = world.renew(world.renewal());
     assert_eq!(renewed.cancels[0].cause, cause("code"));
+}
+
+/// A later cancel may push harder: the worker is told at once, and by every renewal after that.
+/// Whose cancel it is does not change.
+pub fn a_later_cancel_may_hasten(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let (claimed, decided_at) = cancelled(&world);
+    let (grace, step) = (Span(Duration::from_secs(2)), Span(Duration::from_secs(1)));
+    let ladder = Some(Ladder { grace, step, detach: false });
+    let ladders = Ladders { activities: ladder, ..Ladders::default() };
+    let harder = Cause { ladders: Some(Box::new(ladders)), ..cause("second") };
+    let target = Ranges::from(claimed.activity);
+    let hasten = || {
+        let (target, harder) = (target.clone(), harder.clone());
+        world.run_turn(claimed.run, |turn| turn.commit.cancels.push((target, harder)))
+    };
+    world.tick(1);
+    let committed = hasten();
+    let renewed = world.renew(world.renewal());
+    for hits in [&committed.hits, &renewed.cancels] {
+        let [hit] = &hits[..] else { panic!("{hits:?}") };
+        assert_eq!((hit.activity, hit.cause.activity_ladder()), (claimed.activity, ladder));
+        assert_eq!((hit.cause.requested_by.as_str(), hit.decided_at), ("code", decided_at));
+    }
+    assert_eq!(hasten().hits.len(), 0, "once is enough");
 }
 
 /// A cancel is never a reason to take the lease away: the code must have time to clean up.

@@ -139,9 +139,12 @@ impl Data {
             };
             let mut met = Vec::new();
             for activity in targets.into_iter().filter(|id| ranges.contains(*id)) {
-                // What an older mark covers is over already, though its row is not swept.
-                let marked = self.rows.known(run).marked(activity).is_some();
-                let hit = (!marked).then(|| self.cancel(run, activity, cause, now)).flatten();
+                // What waits under an older mark is over already, though its row is not swept.
+                let row = self.rows.known(run);
+                let begun =
+                    row.activities.get(&activity).is_some_and(|own| own.live.started().is_some());
+                let over = !begun && row.marked(activity).is_some();
+                let hit = (!over).then(|| self.cancel(run, activity, cause, now)).flatten();
                 match hit {
                     Some(Hit::Started) => hits.extend(self.hit(run, activity)),
                     Some(Hit::NeverStarted) => skipped.push(Ranges::from(activity)),

@@ -112,7 +112,15 @@ impl Data {
             self.never_started(run, activity);
         }
         if hit == Hit::Started {
-            self.index.apply([Change::Cancelled { run, activity, cause: cause.clone(), at }]);
+            let record = self.rows.known(run).activities.get(&activity);
+            let record = record.and_then(|row| row.live.cancel.as_ref());
+            let change = record.map(|record| Change::Cancelled {
+                run,
+                activity,
+                cause: record.cause.clone(),
+                at: record.decided_at,
+            });
+            self.index.apply(change);
         }
         Some(hit)
     }

@@ -32,12 +32,15 @@ impl Attempts {
         self.out.insert((run, activity), attempt);
     }
 
-    /// True if an attempt was hit that was not cancelled before: the first cause stays.
+    /// True if an attempt was hit that was not cancelled before, or is pushed harder now: its worker
+    /// must hear of it. Otherwise the first cause stays.
     pub(super) fn cancel(&mut self, run: RunId, activity: EventId, cause: Cause, at: Time) -> bool {
         let attempt = self.out.get_mut(&(run, activity));
-        let Some(attempt) = attempt.filter(|attempt| attempt.cancel.is_none()) else {
+        let Some(attempt) = attempt else { return false };
+        let stands = attempt.cancel.as_ref().map(|(own, _)| own.activity_ladder());
+        if stands.is_some_and(|ladder| ladder == cause.activity_ladder()) {
             return false;
-        };
+        }
         attempt.cancel = Some((cause, at));
         true
     }

@@ -6,7 +6,7 @@ use expect_test::expect;
 
 use super::*;
 use crate::{
-    Blob, Epoch, Fence, RetryPolicy,
+    Blob, Epoch, Fence, Ladder, Ladders, RetryPolicy,
     testing::{span, text, why},
 };
 
@@ -232,6 +232,37 @@ fn a_cancel_meets_each_place() {
 }
 
 /// Between two attempts nothing runs: it is over at once.
+#[test]
+fn k7_a_later_cancel_may_only_hasten() {
+    let ladder = |grace, step, detach| Ladder { grace: span(grace), step: span(step), detach };
+    let by = |name: &str, activities| {
+        let ladders = Ladders { activities: Some(activities), ..Ladders::default() };
+        Cause { ladders: Some(Box::new(ladders)), ..Cause::requested("stop", name) }
+    };
+    let stands = |live: &ActivityLive| {
+        let cause = &live.cancel.as_ref().unwrap().cause;
+        let by = cause.requested_by.as_str().to_owned();
+        (by, cause.activity_ladder().unwrap(), cause.only_hastens())
+    };
+    let mut live = started(native());
+    assert_eq!(cancel(&mut live, &by("ann", ladder(60, 5, true)), Time(2)), Hit::Started);
+    assert_eq!(cancel(&mut live, &why("again"), Time(3)), Hit::Already);
+    assert_eq!(cancel(&mut live, &by("bob", ladder(90, 9, true)), Time(3)), Hit::Already);
+    assert_eq!(stands(&live), ("ann".into(), ladder(60, 5, true), false));
+    assert_eq!(cancel(&mut live, &by("bob", ladder(2, 9, false)), Time(3)), Hit::Started);
+    assert_eq!(stands(&live), ("ann".into(), ladder(2, 5, false), false));
+    assert_eq!(cancel(&mut live, &by("bob", ladder(2, 9, false)), Time(4)), Hit::Already);
+    // Where the first cancel left it to the activity, only what is quicker than that counts.
+    let mut live = cancelled(native(), true);
+    assert_eq!(cancel(&mut live, &by("bob", ladder(60, 5, false)), Time(3)), Hit::Started);
+    assert_eq!(stands(&live), ("alice".into(), ladder(60, 5, false), true));
+    // A remote attempt has one rung, and what is over is over.
+    let hasty = by("bob", ladder(0, 0, false));
+    assert_eq!(cancel(&mut cancelled(remote(), true), &hasty, Time(3)), Hit::Already);
+    settle(&plain(), &mut live, 1, Ending::Cancelled(None), None, Time(5));
+    assert_eq!(cancel(&mut live, &hasty, Time(6)), Hit::Already);
+}
+
 #[test]
 fn a_cancel_between_two_attempts_ends_it() {
     let mut live = started(native());

@@ -59,6 +59,14 @@ pub(super) fn cause() -> Cause {
     Cause::new(Code::ScopeExit).detail("left").because(root)
 }
 
+/// A cause whose requester says how hard it pushes.
+pub(super) fn pushed() -> Cause {
+    let run = Some(RunLadder { terminate_after: Span(Duration::from_secs(90)) });
+    let (grace, step) = (Span(Duration::from_secs(2)), Span(Duration::from_secs(1)));
+    let activities = Some(Ladder { grace, step, detach: true });
+    Cause { ladders: Some(Box::new(Ladders { run, activities, hastens: true })), ..cause() }
+}
+
 pub(super) fn failure() -> Failure {
     Failure {
         message: "no".into(),
@@ -112,7 +120,9 @@ pub(super) fn events() -> Vec<Event> {
             wire: None,
         })
         .collect();
-    events[0].notes = notes();
+    // Those of the first edition: what is written stays as it is.
+    let first = notes().into_iter().filter(|note| !matches!(note, Note::Hastened(_)));
+    events[0].notes = first.collect();
     events[0].wire = blob("as sent");
     events
 }

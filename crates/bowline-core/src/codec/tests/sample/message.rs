@@ -7,6 +7,7 @@ use super::*;
 pub(crate) fn name(message: &Message) -> String {
     match message {
         Message::Signal(_) => "Signal".into(),
+        Message::Cancel(cancel) if cancel.cause.ladders.is_some() => "Cancel-Pushed".into(),
         Message::Cancel(_) => "Cancel".into(),
         Message::Terminate(_) => "Terminate".into(),
         Message::EndActivity(end) => match end.outcome {
@@ -43,7 +44,7 @@ pub(crate) fn name(message: &Message) -> String {
 }
 
 /// How many names there are above.
-pub(crate) const COUNT: usize = 27;
+pub(crate) const COUNT: usize = 28;
 
 pub(crate) fn messages() -> Vec<Message> {
     let signal = Signal {
@@ -61,10 +62,12 @@ pub(crate) fn messages() -> Vec<Message> {
         external: Some((run(3), "other".into(), id(5))),
         wire: blob("sent"),
     };
+    let pushing = Cancel { cause: pushed(), ..cancel.clone() };
     let terminate = Terminate { cause: cause(), details: payload("why"), wire: blob("sent") };
     let mut messages = vec![
         Message::Signal(Box::new(signal)),
         Message::Cancel(Box::new(cancel)),
+        Message::Cancel(Box::new(pushing)),
         Message::Terminate(Box::new(terminate)),
         Message::SkipActivities(ranges()),
         Message::FireTimer(id(5)),

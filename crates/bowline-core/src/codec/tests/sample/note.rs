@@ -14,11 +14,12 @@ pub(crate) fn name(note: &Note) -> &'static str {
         Note::CancelledOne(..) => "CancelledOne",
         Note::Detached(_) => "Detached",
         Note::RefusedUpdates(_) => "RefusedUpdates",
+        Note::Hastened(_) => "Hastened",
     }
 }
 
 /// Every name above.
-pub(crate) const NAMES: [&str; 9] = [
+pub(crate) const NAMES: [&str; 10] = [
     "Cancels",
     "Scopes",
     "Cause",
@@ -28,6 +29,7 @@ pub(crate) const NAMES: [&str; 9] = [
     "CancelledOne",
     "Detached",
     "RefusedUpdates",
+    "Hastened",
 ];
 
 pub(crate) fn notes() -> Vec<Note> {
@@ -59,5 +61,6 @@ pub(crate) fn notes() -> Vec<Note> {
         Note::CancelledOne(id(5), cause()),
         Note::Detached(ranges()),
         Note::RefusedUpdates(vec!["u".into(), "v".into()]),
+        Note::Hastened(pushed()),
     ]
 }
