@@ -10,7 +10,7 @@ use bowline_core::{
 use bowline_store::{Filter, Head, Leftovers, Page, Phase, Read, RunKey, RunRead, Store, Subtree};
 
 use crate::{
-    Answered, Builder, CancelRequest, Error, QueueOptions, RemoteActivity, RemoteHeartbeat,
+    Answered, Builder, CancelRequest, CancelledOne, QueueOptions, RemoteActivity, RemoteHeartbeat,
     RemoteTurn, Result, StartOptions,
     engine::{Core, Doors},
     worker::Worker,
@@ -68,19 +68,19 @@ impl Engine {
     }
 
     /// Cancels one activity, timer or child of a run; its code sees an outcome and goes on. A
-    /// target that is over already is a success.
+    /// target that is over or cancelled already, or whose run is closed, is a success; the answer
+    /// says which.
     ///
     /// # Errors
-    /// If there is no such run, it is closed, there never was such a target, or the run's rules
-    /// know no such cancel.
+    /// If there is no such run, there never was such a target, or the run's rules know no such
+    /// cancel.
     pub async fn cancel_one(
         &self,
         run: RunId,
         target: EventId,
         request: CancelRequest,
-    ) -> Result<()> {
-        self.core.check_target(run, target).await?;
-        self.core.cancel_one(run, target, request).await
+    ) -> Result<CancelledOne> {
+        Box::pin(self.core.cancel_one(run, target, request)).await
     }
 
     /// Closes a run without asking its code.
@@ -360,33 +360,4 @@ impl Engine {
         self.core.local.leave();
         left
     }
-}
-
-impl Core {
-    /// Whether a run has, or had, such a target, and its rules let it be cancelled.
-    async fn check_target(&self, run: RunId, target: EventId) -> Result<()> {
-        let (head, draft, inbox) = self.draft(run).await?;
-        drop(inbox);
-        let state = draft.state();
-        if !head.status.is_open() {
-            return Err(Error::Closed { run, status: head.status, successor: head.successor });
-        }
-        let timer = state.timers.contains_key(&target);
-        if timer && !state.rules().timer_can_be_cancelled() {
-            let refusal = bowline_core::Refusal::NotUnderTheseRules("the cancel of a timer");
-            return Err(refusal.into());
-        }
-        let open =
-            timer || state.activities.contains_key(&target) || state.children.contains_key(&target);
-        if open || self.history(run).await?.iter().any(|event| is_target(event, target)) {
-            return Ok(());
-        }
-        Err(Error::NoSuchTarget { run, target })
-    }
-}
-
-fn is_target(event: &Event, target: EventId) -> bool {
-    use bowline_core::EventKind as K;
-    event.id == target
-        && matches!(event.kind, K::ActivityScheduled(_) | K::TimerStarted(_) | K::ChildInitiated(_))
 }

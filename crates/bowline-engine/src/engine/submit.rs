@@ -4,18 +4,20 @@
 //! Out:   durable rows; then slots, waiters and workers are told.
 //! Never: knows what a cancel is. The same corridor serves signals, outcomes and alarms.
 
+mod cancel;
 mod fold;
 mod start;
 
 use std::sync::Arc;
 
 use bowline_core::{
-    Address, Cancel, Cause, Decided, EventId, Fence, Identity, Message, ReceiptId, RequestId,
-    RunId, Signal, State, Terminate, Version,
+    Address, Cause, Decided, Fence, Message, ReceiptId, RequestId, RunId, Signal, State, Terminate,
+    Version,
 };
 use bowline_store::{
     Commit, Committed, Error as StoreError, NewReceipt, Posted, Posting, Quarantine, Read, RunKey,
 };
+pub use cancel::{CancelRequest, CancelledOne};
 pub use start::StartOptions;
 
 use super::Core;
@@ -38,29 +40,6 @@ pub(crate) struct TurnCommit {
     pub(crate) expected: Version,
     pub(crate) decided: Decided,
     pub(crate) release: bool,
-}
-
-/// Who asks for a cancel, why, and under which request.
-#[derive(Clone, Debug, Default)]
-pub struct CancelRequest {
-    /// Why, in words.
-    pub reason: String,
-    /// Who asks.
-    pub by: Identity,
-    /// The request, so that its repetition counts once.
-    pub request_id: RequestId,
-}
-
-impl CancelRequest {
-    /// A request with a reason.
-    pub fn new(reason: impl Into<String>, by: impl Into<Identity>) -> Self {
-        Self { reason: reason.into(), by: by.into(), request_id: RequestId::default() }
-    }
-
-    fn cause(&self) -> Cause {
-        let request_id = Some(self.request_id.clone()).filter(|id| !id.is_empty());
-        Cause { request_id, ..Cause::requested(self.reason.clone(), self.by.clone()) }
-    }
 }
 
 impl Core {
@@ -165,18 +144,6 @@ impl Core {
         }
     }
 
-    /// Asks a run to cancel. A run that is closed already is a success: the receipt says so.
-    pub(crate) async fn cancel(&self, to: Address, request: CancelRequest) -> Result<ReceiptId> {
-        let cause = request.cause();
-        let cancel = Cancel {
-            cause: cause.clone(),
-            request_id: request.request_id,
-            external: None,
-            wire: None,
-        };
-        self.with_receipt(to, Message::Cancel(Box::new(cancel)), cause).await
-    }
-
     /// Closes a run without asking its code.
     pub(crate) async fn terminate(&self, to: Address, cause: Cause) -> Result<ReceiptId> {
         let terminate = Terminate { cause: cause.clone(), details: None, wire: None };
@@ -193,18 +160,6 @@ impl Core {
         self.post_message(to, message, Some(receipt)).await?;
         self.bells.sweep_at(keep_until);
         Ok(id)
-    }
-
-    /// Cancels one activity, timer or child of a run.
-    pub(crate) async fn cancel_one(
-        &self,
-        run: RunId,
-        target: EventId,
-        request: CancelRequest,
-    ) -> Result<()> {
-        let message = Message::CancelOne(target, request.cause());
-        self.post_message(Address::Run(run), message, None).await?;
-        Ok(())
     }
 
     /// Writes a decision, and gives the state back that it leaves. Slots for what may start at once

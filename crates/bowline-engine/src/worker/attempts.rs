@@ -114,7 +114,9 @@ impl Attempts {
         let mut state = self.state.lock();
         state.forget(now);
         if let Some(attempt) = state.running.get(&key).cloned() {
-            if state.seen.is_new(notice.id(), now) {
+            // A repeated one is passed on if it may push harder.
+            let pushes = notice.cause.activity_ladder().is_some();
+            if state.seen.is_new(notice.id(), now) || pushes {
                 drop(state);
                 tell(&attempt, notice);
             }
@@ -198,7 +200,10 @@ impl State {
 fn tell(attempt: &Attempt, notice: CancelActivity) {
     let CancelActivity { cause, decided_at, cancel, .. } = notice;
     attempt.tell(match cancel {
-        true => Notice::Cancel { cause, decided_at, ladder: None },
+        true => {
+            let ladder = cause.activity_ladder();
+            Notice::Cancel { cause, decided_at, ladder }
+        }
         false => Notice::Stop { cause },
     });
 }

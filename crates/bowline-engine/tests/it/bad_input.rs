@@ -147,9 +147,10 @@ async fn signals_that_are_not_acceptable_change_nothing() {
     assert_eq!(engine.signal(to, signal("go")).await.expect_err("nobody").code(), "missing");
 }
 
-/// R83: an operator's cancel of something that never was is told apart from one that is over.
+/// R83: an operator's cancel of something that never was is an error, whether or not its run is
+/// closed; one that is over is none, which `pushed` shows.
 #[tokio::test]
-async fn r83_an_unknown_target_and_a_closed_run_are_distinct_errors() {
+async fn r83_an_unknown_target_is_an_error_in_a_closed_run_too() {
     let world = World::new();
     let engine = engine(&world).await;
     let run = start(&engine, "wait", "wait").await;
@@ -160,7 +161,7 @@ async fn r83_an_unknown_target_and_a_closed_run_are_distinct_errors() {
     engine.signal(run, signal("go")).await.expect("taken");
     within("the run to end", ending(&engine, run)).await;
     let closed = engine.cancel_one(run, EventId(77), request()).await.expect_err("closed");
-    assert!(matches!(closed, Error::Closed { .. }), "{closed}");
+    assert!(matches!(closed, Error::NoSuchTarget { .. }), "{closed}");
 }
 
 /// What cannot work is refused when the engine starts, and says what to change.

@@ -26,6 +26,7 @@ mod lossy;
 mod lost;
 mod mark;
 mod parking;
+mod pushed;
 mod quarantine;
 mod query;
 mod race_child;

@@ -159,11 +159,12 @@ impl Orders {
 
     fn cancel(&mut self, cause: Cause, ladder: Option<Ladder>, now: Time) {
         let is_first = self.cancel.is_none();
+        let replaces = is_first && !self.is_told() && !cause.only_hastens();
         if is_first {
             self.cancel = Some(Order { cause, at: now });
         }
         match ladder {
-            Some(ladder) if is_first && !self.is_told() => self.ladder = ladder,
+            Some(ladder) if replaces => self.ladder = ladder,
             Some(ladder) => self.hasten(ladder, now),
             None => {}
         }
@@ -189,8 +190,7 @@ impl Orders {
 
     fn hasten(&mut self, ladder: Ladder, now: Time) {
         self.until = self.until.map(|until| until.min(now.after(ladder.grace.0)));
-        self.ladder.step = self.ladder.step.min(ladder.step);
-        self.ladder.detach &= ladder.detach;
+        self.ladder = self.ladder.hastened(ladder);
     }
 
     /// The code is told now. Whoever was told before keeps the shorter grace period.
@@ -209,7 +209,7 @@ fn before(at: Time, span: Duration) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_core::Span;
+    use bowline_core::{Ladders, Span};
 
     fn seconds(n: u64) -> Time {
         Time::default().after(Duration::from_secs(n))
@@ -259,6 +259,17 @@ mod tests {
             (orders.ladder().step, orders.ladder().detach),
             (ladder(0, 1, false).step, false)
         );
+    }
+
+    #[test]
+    fn k7_a_ladder_that_came_later_never_gives_more_time() {
+        let ladders = Ladders { activities: Some(ladder(60, 2, false)), run: None, hastens: true };
+        let cause = Cause::requested("enough", "alice");
+        let cause = Cause { ladders: Some(Box::new(ladders)), ..cause };
+        let asked = cause.activity_ladder();
+        let mut orders = orders();
+        orders.take(Notice::Cancel { cause, decided_at: Time(0), ladder: asked }, seconds(0));
+        assert_eq!((orders.until(), orders.ladder()), (Some(seconds(10)), ladder(10, 2, false)));
     }
 
     #[test]
