@@ -32,8 +32,8 @@ impl Attempts {
         self.out.insert((run, activity), attempt);
     }
 
-    /// True if an attempt was hit that was not cancelled before, or is pushed harder now: its worker
-    /// must hear of it. Otherwise the first cause stays.
+    /// True if an attempt was hit that was not cancelled before, or is pushed harder now: its
+    /// worker must hear of it. Otherwise the first cause stays.
     pub(super) fn cancel(&mut self, run: RunId, activity: EventId, cause: Cause, at: Time) -> bool {
         let attempt = self.out.get_mut(&(run, activity));
         let Some(attempt) = attempt else { return false };
