@@ -25,6 +25,7 @@ mod ladder;
 mod lossy;
 mod lost;
 mod mark;
+mod operator;
 mod parking;
 mod pushed;
 mod quarantine;
