@@ -51,5 +51,6 @@ mod starting;
 mod stuck;
 mod support;
 mod timeout;
+mod transaction;
 mod update;
 mod world;
