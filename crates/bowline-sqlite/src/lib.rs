@@ -51,7 +51,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use bowline_store::{Error, Result};
+use bowline_store::{Error, Result, Store};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
@@ -77,7 +77,7 @@ pub struct SqliteStore {
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Every thread of this store has one end; the other hears when the last is gone.
     alive: mpsc::WeakSender<()>,
-    gone: tokio::sync::Mutex<mpsc::Receiver<()>>,
+    gone: Arc<tokio::sync::Mutex<mpsc::Receiver<()>>>,
 }
 
 impl SqliteStore {
@@ -138,16 +138,14 @@ impl SqliteStore {
             drop(held);
         })?);
         let (alive, threads) = (alive.downgrade(), Mutex::new(threads));
-        let gone = tokio::sync::Mutex::new(gone);
+        let gone = Arc::new(tokio::sync::Mutex::new(gone));
         Ok(Self { shared, orders, questions, threads, alive, gone })
     }
 
     /// Does what was asked before, and closes the file; whoever calls later is answered with
     /// [`Error::Shut`]. Returns when another process may open it.
     pub async fn close(&self) {
-        self.begin_to_close();
-        // Nothing is ever sent: this hears the last end being dropped.
-        let _ = self.gone.lock().await.recv().await;
+        Store::shut(self).await;
     }
 
     /// What this store has done since it was opened.

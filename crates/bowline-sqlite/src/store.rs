@@ -183,4 +183,13 @@ impl Store for SqliteStore {
     fn watch(&self) -> Hints {
         self.shared.listeners.listen()
     }
+
+    fn shut(&self) -> Answer<()> {
+        self.begin_to_close();
+        let gone = self.gone.clone();
+        Box::pin(async move {
+            // Nothing is ever sent: this hears the last end being dropped.
+            let _ = gone.lock().await.recv().await;
+        })
+    }
 }

@@ -99,4 +99,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Hints that something may have happened. They may be lost, late or doubled.
     fn watch(&self) -> Hints;
+
+    /// Does what was asked before, and lets go of whatever another process may want to have: a
+    /// file, connections. Whoever calls later may be answered with [`Error::Shut`].
+    fn shut(&self) -> Answer<()> {
+        Box::pin(async {})
+    }
 }
