@@ -72,6 +72,10 @@ pub(super) fn cancelled(
     wire: Option<Blob>,
 ) -> Result<(), Refusal> {
     size::check(&details)?;
+    if let (Some(own), None) = (&cause, &draft.state.cancel) {
+        // Nobody asked for it, so no other event says why.
+        draft.notes.push(Note::Cause(own.clone()));
+    }
     let why = cause.or_else(|| draft.state.cancel.as_ref().map(|(_, cause)| cause.clone()));
     let closing = Closing {
         time: draft.now,
