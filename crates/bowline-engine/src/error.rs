@@ -65,6 +65,14 @@ pub enum Error {
     /// Something given is not acceptable.
     #[error("{0}")]
     Invalid(String),
+    /// The run is in quarantine: its code fails each time it is tried.
+    #[error("the run is parked, since its code failed {failures} times in a row: {reason}")]
+    Parked {
+        /// How often it was tried.
+        failures: u32,
+        /// What it failed with.
+        reason: String,
+    },
     /// The engine is shutting down.
     #[error("the engine is shutting down")]
     ShuttingDown,
@@ -85,6 +93,7 @@ impl Error {
             Self::Query(_) => "query_failed",
             Self::TimedOut(_) => "timed_out",
             Self::Invalid(_) => "invalid",
+            Self::Parked { .. } => "parked",
             Self::ShuttingDown => "shutting_down",
         }
     }

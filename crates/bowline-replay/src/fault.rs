@@ -50,7 +50,10 @@ pub(crate) fn guarded<R>(call: impl FnOnce() -> R) -> Result<R, Box<Failure>> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
         let message = message(&*panic);
         let hint = match message.contains("reactor running") || message.contains("Tokio") {
-            true => " (workflow code runs outside any async runtime: use the context's timers)",
+            true => {
+                " (workflow code runs outside any async runtime: use `ctx.sleep` instead of the \
+                 runtime's timers, and `.start()` or `join!` instead of its `spawn`)"
+            }
             false => "",
         };
         Box::new(Failure::new(format!("{message}{hint}")).kind("panic"))

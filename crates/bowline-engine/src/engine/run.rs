@@ -9,6 +9,15 @@ use bowline_store::{Filter, Head, Page, Read, RunKey, RunRead};
 use super::{Core, follow::Follower};
 use crate::{Error, Result};
 
+/// What whoever waits for the end of a run does while it is in quarantine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhenParked {
+    /// Waits on: somebody will mend it.
+    Wait,
+    /// Is told.
+    Tell,
+}
+
 /// The events of batches.
 pub(crate) fn events(run: RunId, batches: &[Batch]) -> Result<Vec<Event>> {
     let mut events = Vec::new();
@@ -66,12 +75,20 @@ impl Core {
     }
 
     /// Waits until a run, or the last of the runs that go on in its place, is closed.
-    pub(crate) async fn outcome(&self, run: RunId) -> Result<(RunId, RunEnding)> {
+    pub(crate) async fn outcome(
+        &self,
+        run: RunId,
+        parked: WhenParked,
+    ) -> Result<(RunId, RunEnding)> {
         let follower = Follower::default();
         let mut run = run;
         loop {
             self.followers.follow(&follower, run);
             let head = self.head(RunKey::Run(run)).await?;
+            if let (WhenParked::Tell, Some(quarantine)) = (parked, &head.quarantine) {
+                let (failures, reason) = (quarantine.failures, quarantine.reason.clone());
+                return Err(Error::Parked { failures, reason });
+            }
             match head.successor {
                 Some(successor) => run = successor,
                 None if !head.status.is_open() => return Ok((run, self.ending(run).await?)),

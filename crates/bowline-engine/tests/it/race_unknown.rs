@@ -22,9 +22,7 @@ use crate::{
 
 async fn fan(stage: &Stage, probe: &Probe) -> Engine {
     let builder = stage.builder().fan(work(10, 5), 1);
-    let engine = builder.activity("work", probe.obeys()).up().await;
-    stage.rests().await;
-    engine
+    builder.activity("work", probe.obeys()).up().await
 }
 
 /// Lets the outcome of a call be unknown, twice; waits for both, and for the pauses after them.

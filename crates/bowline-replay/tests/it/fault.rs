@@ -72,7 +72,7 @@ fn a_panic_in_a_clean_up_or_a_drop_is_caught_as_well() {
 fn what_needs_a_runtime_says_what_to_use_instead() {
     let mut world = World::new(async |_| panic!("there is no reactor running"));
     let fault = world.try_turn().unwrap_err().to_string();
-    assert!(fault.contains("use the context's timers"), "{fault}");
+    assert!(fault.contains("use `ctx.sleep`"), "{fault}");
 }
 
 #[test]
