@@ -10,7 +10,7 @@ mod show;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use bowline::engine::core::Time;
+use bowline_engine::core::Time;
 
 use crate::{
     args::{Args, Command},

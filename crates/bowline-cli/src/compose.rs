@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, Result, bail};
-use bowline::engine::{Engine, store::Store};
+use bowline_engine::{Engine, store::Store};
 use bowline_sqlite::SqliteStore;
 use tokio::runtime::{Builder, Runtime};
 

@@ -2,22 +2,26 @@
 
 use std::{path::Path, sync::Arc};
 
-use bowline_engine::{Builder, Engine, Result};
+use bowline_engine::{Builder, Engine, store::Store};
 use bowline_sqlite::SqliteStore;
 
-/// Opens the SQLite file at `path`, or makes a new one, and gives an engine on it that waits to be
-/// told what to run.
-///
-/// A small file beside it (`<path>.turns`) names the run that each workflow thread is in, so that
-/// a run which keeps taking the process down is found out.
-///
-/// # Errors
-/// If the file cannot be opened, is something else, or belongs to another process: the error says
-/// which.
-pub fn open(path: impl AsRef<Path>) -> Result<Builder> {
-    let path = path.as_ref();
-    let store = SqliteStore::open(path)?;
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".turns");
-    Ok(Engine::builder(Arc::new(store)).crash_file(beside))
+use crate::{
+    ClientError,
+    builder::{Place, crash_file},
+};
+
+/// The store at a place, and an engine on it.
+pub(crate) fn engine(place: Place) -> Result<(Arc<dyn Store>, Builder), ClientError> {
+    match place {
+        Place::Store(store) => Ok((store.clone(), Engine::builder(store))),
+        Place::Url(url) if url.contains("://") => Err(ClientError::Invalid(format!(
+            "{url:?} is not a place that a store can be opened at: give the path of a file"
+        ))),
+        Place::Url(path) => {
+            let path = Path::new(&path);
+            let store = SqliteStore::open(path).map_err(bowline_engine::Error::from)?;
+            let store: Arc<dyn Store> = Arc::new(store);
+            Ok((store.clone(), Engine::builder(store).crash_file(crash_file(path))))
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::{path::Path, process::ExitCode};
 
 use anyhow::Result;
-use bowline::engine::{
+use bowline_engine::{
     core::{Name, Status},
     store::{Filter, Head},
 };

@@ -5,7 +5,13 @@ use std::{
     process::{Command, Output},
 };
 
-use bowline::engine::StartOptions;
+use bowline_engine::{Builder, Engine, StartOptions};
+use bowline_sqlite::SqliteStore;
+
+/// An engine on the file at a path.
+fn engine(path: &Path) -> Builder {
+    Engine::builder(std::sync::Arc::new(SqliteStore::open(path).expect("opens")))
+}
 
 fn bowline(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bowline")).args(args).output().expect("the command runs")
@@ -23,7 +29,7 @@ fn err(output: &Output) -> String {
 fn store(path: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let engine = bowline::open(path).expect("opens").start().await.expect("starts");
+        let engine = engine(path).start().await.expect("starts");
         let options = StartOptions::new("checkout", "order-42", "default", None);
         engine.start(options).await.expect("the run starts");
         engine.close(std::time::Duration::from_secs(5)).await.expect("closes");
@@ -88,7 +94,7 @@ fn a_file_in_use_is_refused_by_name_of_its_holder() {
     let path = folder.path().join("orders.db");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let engine = bowline::open(&path).expect("opens").start().await.expect("starts");
+        let engine = engine(&path).start().await.expect("starts");
         let listed = bowline(&["list", path.to_str().expect("a path of text")]);
         assert_eq!(listed.status.code(), Some(2));
         let holder = std::process::id().to_string();

@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::Path, sync::Arc};
 
-use bowline::engine::{
+use bowline_engine::{
     CancelRequest, Engine, Error, StartOptions,
     core::{
         ActivitySpec, Asked, Command, Ending, Name, Queue, Rules, RunId, Signal, Span, StartTurn,

@@ -2,14 +2,13 @@
 
 use std::{future::ready, sync::Arc, time::Duration};
 
-use bowline::{
-    engine::{
-        Builder, QueueOptions,
-        core::{ActivitySpec, Failure, Name, Outcome, Payload, Queue},
-        worker::registry::activity_fn,
-    },
-    replay::{Context, Either, Ended, either},
+use bowline_engine::{
+    Builder, Engine, QueueOptions,
+    core::{ActivitySpec, Failure, Name, Outcome, Payload, Queue},
+    worker::registry::activity_fn,
 };
+use bowline_replay::{Context, Either, Ended, either};
+use bowline_sqlite::SqliteStore;
 
 /// The queue of native work.
 pub(crate) const QUEUE: &str = "work";
@@ -18,8 +17,10 @@ pub(crate) const REMOTE: &str = "remote";
 
 /// The engine on the file, with everything that runs in this test.
 pub(crate) fn builder(folder: &std::path::Path) -> Builder {
-    bowline::open(folder.join("kill.db"))
-        .expect("the store opens after every kill")
+    let store = SqliteStore::open(folder.join("kill.db"));
+    let store = store.expect("the store opens after every kill");
+    Engine::builder(Arc::new(store))
+        .crash_file(folder.join("kill.db.turns"))
         .queue(QUEUE, QueueOptions::default())
         .workflow("order", Arc::new(order))
         .activity("step", activity_fn(|_, input| async move { Ok(input) }))

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bowline::engine::{
+use bowline_engine::{
     Engine,
     core::{Cause, Event, EventKind, RunId, Signal, lawful},
     store::Filter,

@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use bowline::{
-    engine::{
-        Engine, QueueOptions, StartOptions,
-        core::{ActivitySpec, Failure, Name, Outcome, Payload, Queue, RunEnding, RunId},
-        worker::registry::activity_fn,
-    },
-    replay::{Context, Ended},
+use bowline_engine::{
+    Engine, QueueOptions, StartOptions,
+    core::{ActivitySpec, Failure, Name, Outcome, Payload, Queue, RunEnding, RunId},
+    worker::registry::activity_fn,
 };
+use bowline_replay::{Context, Ended};
 use bowline_sqlite::{SqliteStore, Stats};
 
 const QUEUE: &str = "work";

@@ -1,0 +1,304 @@
+//! What a program says before it starts: where the state lives, and what there is to run.
+
+use std::{
+    any::{TypeId, type_name},
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use bowline_engine::{
+    Builder as EngineBuilder, Engine, QueueOptions,
+    core::{Name, Queue, Status},
+    store::{Filter, Store},
+    worker::registry::ActivityCode,
+};
+use bowline_replay::Workflow as WorkflowCode;
+
+use crate::{
+    Activity, ActivityOptions, Bowline, ClientError, Workflow, WorkflowOptions,
+    ctx::{App, assert_path},
+    name, open,
+    registry::{QUEUE, Registry, States},
+};
+
+/// How long running activities have to finish when the program is told to stop.
+const DRAIN: Duration = Duration::from_secs(30);
+
+type MakeActivity = Box<dyn FnOnce(&States) -> Result<Arc<dyn ActivityCode>, String> + Send>;
+type MakeWorkflow = Box<dyn FnOnce(Arc<App>) -> Arc<dyn WorkflowCode> + Send>;
+
+/// A program that has not started yet; see [`Bowline::open`].
+#[must_use = "nothing runs until `.start()` or `.run()`"]
+pub struct Builder {
+    place: Place,
+    registry: Registry,
+    states: States,
+    activities: Vec<(Name, MakeActivity)>,
+    workflows: Vec<(Name, MakeWorkflow)>,
+    queues: BTreeMap<Queue, QueueOptions>,
+    faults: Vec<String>,
+    settings: Vec<Box<dyn FnOnce(EngineBuilder) -> EngineBuilder + Send>>,
+}
+
+/// Where the state lives.
+pub(crate) enum Place {
+    /// A file, or the address of a server.
+    Url(String),
+    /// A store that is there already.
+    Store(Arc<dyn Store>),
+}
+
+impl Builder {
+    pub(crate) fn new(place: Place) -> Self {
+        Self {
+            place,
+            registry: Registry::default(),
+            states: States::default(),
+            activities: Vec::new(),
+            workflows: Vec::new(),
+            queues: BTreeMap::from([(Queue::from(QUEUE), QueueOptions::default())]),
+            faults: Vec::new(),
+            settings: Vec::new(),
+        }
+    }
+
+    /// What activities that are methods of `S` are called on. One value of each type.
+    pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
+        if !self.states.add(state) {
+            let name = type_name::<S>();
+            self.faults.push(format!("there are two states of the type `{name}`: give one"));
+        }
+        self
+    }
+
+    /// Runs this workflow, under the last part of its path as its durable name.
+    pub fn workflow<F, M>(self, workflow: F) -> Self
+    where
+        F: Workflow<M>,
+    {
+        self.workflow_with(workflow, |options| options)
+    }
+
+    /// Runs this workflow, with a name of its own.
+    pub fn workflow_with<F, M>(
+        mut self,
+        workflow: F,
+        options: impl FnOnce(WorkflowOptions) -> WorkflowOptions,
+    ) -> Self
+    where
+        F: Workflow<M>,
+    {
+        const { assert_path::<F>() };
+        let options = options(WorkflowOptions::default());
+        let Some(name) = self.name::<F>("workflow", options.name) else { return self };
+        if self.workflows.iter().any(|(taken, _)| *taken == name) {
+            self.faults.push(taken::<F>("workflow", &name));
+            return self;
+        }
+        self.registry.add_workflow(TypeId::of::<F>(), name.clone());
+        self.workflows.push((name, Box::new(move |app| workflow.code(app))));
+        self
+    }
+
+    /// Runs this activity, under the last part of its path as its durable name, or
+    /// `Type::method`.
+    pub fn activity<F, M>(self, activity: F) -> Self
+    where
+        F: Activity<M>,
+    {
+        self.activity_with(activity, |options| options)
+    }
+
+    /// Runs this activity, with a name, queue or limits of its own.
+    pub fn activity_with<F, M>(
+        mut self,
+        activity: F,
+        options: impl FnOnce(ActivityOptions) -> ActivityOptions,
+    ) -> Self
+    where
+        F: Activity<M>,
+    {
+        const { assert_path::<F>() };
+        let mut options = options(ActivityOptions::default());
+        let Some(name) = self.name::<F>("activity", options.name.clone()) else { return self };
+        if self.activities.iter().any(|(taken, _)| *taken == name) {
+            self.faults.push(taken::<F>("activity", &name));
+            return self;
+        }
+        if let Some(queue) = &options.queue {
+            self.queues.entry(queue.clone()).or_default();
+        }
+        options.name = name.clone();
+        self.registry.add_activity(TypeId::of::<F>(), options);
+        self.activities.push((name, Box::new(move |states| activity.code(states))));
+        self
+    }
+
+    /// Works on a queue of that name, with at most this many activities at once.
+    pub fn queue(mut self, queue: impl Into<String>, slots: usize) -> Self {
+        let queue = Queue::from(queue.into());
+        self.queues.entry(queue).or_default().slots = slots;
+        self
+    }
+
+    /// Starts at most this many activities of a queue per second.
+    pub fn queue_rate(mut self, queue: impl Into<String>, per_second: u32) -> Self {
+        let queue = Queue::from(queue.into());
+        self.queues.entry(queue).or_default().rate = Some(per_second);
+        self
+    }
+
+    /// What this process calls itself, in histories and lists.
+    pub fn identity(self, identity: impl Into<String>) -> Self {
+        let identity = identity.into();
+        self.set(move |engine| engine.identity(identity))
+    }
+
+    /// How long closed runs are kept; for ever, unless this is said.
+    pub fn retention(self, kept: Duration) -> Self {
+        self.set(move |engine| engine.retention(kept))
+    }
+
+    /// How many runs stay in memory between turns.
+    pub fn cached_runs(self, most: usize) -> Self {
+        self.set(move |engine| engine.cached_runs(most))
+    }
+
+    /// How many threads run workflow code.
+    pub fn workflow_threads(self, threads: usize) -> Self {
+        self.set(move |engine| engine.threads(threads))
+    }
+
+    /// How long one step of a workflow may keep its thread before it counts as stuck.
+    pub fn stuck_after(self, span: Duration) -> Self {
+        self.set(move |engine| engine.stuck_after(span))
+    }
+
+    pub(crate) fn set(
+        mut self,
+        setting: impl FnOnce(EngineBuilder) -> EngineBuilder + Send + 'static,
+    ) -> Self {
+        self.settings.push(Box::new(setting));
+        self
+    }
+
+    /// Opens the store and begins to work.
+    ///
+    /// # Errors
+    /// If the store cannot be opened, or something that was registered is not acceptable: the
+    /// message says what to change. Nothing has begun then.
+    pub async fn start(self) -> Result<Bowline, ClientError> {
+        let Self { place, registry, states, activities, workflows, queues, mut faults, settings } =
+            self;
+        let mut codes = Vec::new();
+        for (name, make) in activities {
+            match make(&states) {
+                Ok(code) => codes.push((name, code)),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(ClientError::Invalid(faults.join("\n")));
+        }
+        let (store, mut engine) = open::engine(place)?;
+        let app = Arc::new(App { registry });
+        for (name, code) in codes {
+            engine = engine.activity(name, code);
+        }
+        for (name, make) in workflows {
+            engine = engine.workflow(name, make(app.clone()));
+        }
+        for (queue, options) in queues {
+            engine = engine.queue(queue, options);
+        }
+        let engine = settings.into_iter().fold(engine, |engine, set| set(engine));
+        let engine = engine.start().await?;
+        warn_unregistered(&engine, &app).await?;
+        Ok(Bowline::new(engine, app, store))
+    }
+
+    /// Starts, works until ctrl-c, and then lets running activities finish for a while.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn run(self) -> Result<(), ClientError> {
+        let bowline = self.start().await?;
+        let told = tokio::signal::ctrl_c().await;
+        if let Err(error) = told {
+            tracing::error!(%error, "nobody can be told to stop by ctrl-c: stopping now");
+        }
+        bowline.close(DRAIN).await
+    }
+
+    /// The durable name of a function; none if it has none, which is a fault.
+    fn name<F>(&mut self, kind: &str, given: Name) -> Option<Name> {
+        if !given.is_empty() {
+            return Some(given);
+        }
+        match name::of_function::<F>() {
+            Ok(name) => Some(Name::from(name)),
+            Err(fault) => {
+                self.faults.push(format!(
+                    "the {kind} {fault}: register it with `.{kind}_with(…, |o| o.name(\"…\"))`"
+                ));
+                None
+            }
+        }
+    }
+}
+
+fn taken<F>(kind: &str, name: &Name) -> String {
+    let path = type_name::<F>();
+    format!(
+        "two functions are registered as the {kind} {name:?}, the second one is `{path}`: give it \
+         another name with `.{kind}_with(…, |o| o.name(\"…\"))`"
+    )
+}
+
+/// How many runs are looked at for the warning.
+const LISTED: usize = 1000;
+
+/// Open runs whose workflow nobody here can run are named in the log: the usual reason is a
+/// function that was renamed.
+async fn warn_unregistered(engine: &Engine, app: &App) -> Result<(), ClientError> {
+    for (name, runs) in unregistered(engine, app).await? {
+        tracing::warn!(
+            workflow = %name,
+            runs,
+            "open runs wait for a workflow that is not registered: did you rename it? Register it \
+             with `.workflow_with(…, |o| o.name(\"{name}\"))`"
+        );
+    }
+    Ok(())
+}
+
+/// The workflows of open runs that are not registered, each with how many there are.
+pub(crate) async fn unregistered(
+    engine: &Engine,
+    app: &App,
+) -> Result<BTreeMap<Name, usize>, ClientError> {
+    let statuses = vec![Status::Running, Status::Cancelling];
+    let page = engine.find(Filter { statuses, limit: LISTED, ..Filter::default() }).await?;
+    let mut missing = BTreeMap::new();
+    for head in page.runs.into_iter().filter(|head| head.rules.is_native()) {
+        if !app.registry.workflow_names().any(|name| *name == head.name) {
+            *missing.entry(head.name).or_default() += 1;
+        }
+    }
+    Ok(missing)
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}
+
+/// The file beside a store that names the run of each workflow thread.
+pub(crate) fn crash_file(path: &std::path::Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".turns");
+    PathBuf::from(beside)
+}

@@ -1,0 +1,134 @@
+//! An activity is called.
+
+use std::{
+    marker::PhantomData,
+    pin::Pin,
+    task::{self, Poll},
+    time::Duration,
+};
+
+use bowline_engine::core::{ActivitySpec, Failure as Raw, Queue, Span};
+use serde::de::DeserializeOwned;
+
+use super::{Handle, Stage, handle::Inner, named};
+use crate::{
+    Ctx, Outcome, Retry,
+    carry::Carried,
+    ended::{self, broken},
+};
+
+/// A call of an activity that was not made yet. Await it, or [`start`](Self::start) it.
+#[must_use = "an activity does nothing until it is awaited: add `.await`, or `.start()`"]
+pub struct ActivityCall<T, E> {
+    ctx: Ctx,
+    /// For the chain of causes.
+    what: String,
+    stage: Stage<ActivitySpec>,
+    types: PhantomData<fn() -> (T, E)>,
+}
+
+impl<T, E> ActivityCall<T, E> {
+    pub(crate) fn new(ctx: &Ctx, spec: ActivitySpec) -> Self {
+        let what = format!("activity {}", spec.name);
+        let stage = Stage::Described(Box::new(spec));
+        Self { ctx: ctx.clone(), what, stage, types: PhantomData }
+    }
+
+    pub(crate) fn refused(ctx: &Ctx, raw: Raw) -> Self {
+        let stage = Stage::Refused(Box::new(raw));
+        Self { ctx: ctx.clone(), what: String::new(), stage, types: PhantomData }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut ActivitySpec)) -> Self {
+        self.stage.change(change);
+        self
+    }
+
+    /// How long one attempt may run.
+    pub fn timeout(self, limit: Duration) -> Self {
+        self.with(|spec| spec.timeouts.start_to_close = Some(Span(limit)))
+    }
+
+    /// How long all attempts together may take, waiting included.
+    pub fn total_timeout(self, limit: Duration) -> Self {
+        self.with(|spec| spec.timeouts.schedule_to_close = Some(Span(limit)))
+    }
+
+    /// How long an attempt may wait in its queue.
+    pub fn queue_timeout(self, limit: Duration) -> Self {
+        self.with(|spec| spec.timeouts.schedule_to_start = Some(Span(limit)))
+    }
+
+    /// How long a running attempt may be without a heartbeat.
+    pub fn heartbeat_timeout(self, limit: Duration) -> Self {
+        self.with(|spec| spec.timeouts.heartbeat = Some(Span(limit)))
+    }
+
+    /// How failures are tried again; without this an error that the code returns is final.
+    pub fn retry(self, retry: Retry) -> Self {
+        self.with(|spec| spec.retry = Some(retry.0))
+    }
+
+    /// The queue that it waits in.
+    pub fn queue(self, queue: impl Into<String>) -> Self {
+        self.with(|spec| spec.queue = Queue::from(queue.into()))
+    }
+
+    /// How long its code has to stop by itself after a cancel, before its future is dropped; ten
+    /// seconds unless this is said.
+    pub fn grace(self, grace: Duration) -> Self {
+        self.with(|spec| spec.ladder.grace = Span(grace))
+    }
+
+    /// How long after its future was dropped its process group is killed and, once more as long,
+    /// it is given up as leaked.
+    pub fn grace_step(self, step: Duration) -> Self {
+        self.with(|spec| spec.ladder.step = Span(step))
+    }
+
+    /// After the grace period it is given up at once, and neither dropped nor killed.
+    pub fn detach_when_ignored(self) -> Self {
+        self.with(|spec| spec.ladder.detach = true)
+    }
+
+    /// Makes the call now; it runs beside. The handle tells its end.
+    pub fn start(self) -> Handle<T, E> {
+        let inner = match self.stage {
+            Stage::Described(spec) => Inner::Activity(self.ctx.inner().activity(*spec).start()),
+            Stage::Made(call) => Inner::Activity(call.start()),
+            Stage::Refused(raw) => Inner::Refused(raw),
+            Stage::Over => panic!("a call is not started after its end"),
+        };
+        Handle::new(self.ctx, self.what, inner)
+    }
+
+    /// Makes the call now and lets go of it: nobody hears of its end, nothing cancels it, and it
+    /// outlives the run.
+    pub fn detach(self) {
+        match self.stage {
+            Stage::Described(spec) => {
+                self.ctx.inner().activity(*spec).detach();
+            }
+            Stage::Made(call) => {
+                call.detach();
+            }
+            Stage::Refused(raw) => panic!("{raw}"),
+            Stage::Over => {}
+        }
+    }
+}
+
+impl<T: DeserializeOwned, E: Carried> Future for ActivityCall<T, E> {
+    type Output = Outcome<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Outcome<T, E>> {
+        let this = &mut *self;
+        let call = |spec| this.ctx.inner().activity(spec);
+        this.stage.poll(call, cx).map(|end| match end {
+            Ok(outcome) => {
+                ended::of_activity(outcome).map_err(|ended| named(ended, &this.ctx, &this.what))
+            }
+            Err(raw) => Err(broken(raw)),
+        })
+    }
+}

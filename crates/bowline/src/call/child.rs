@@ -1,0 +1,105 @@
+//! A child is started.
+
+use std::{
+    marker::PhantomData,
+    pin::Pin,
+    task::{self, Poll},
+    time::Duration,
+};
+
+use bowline_engine::core::{ChildSpec, Failure as Raw, ParentClose, Span};
+use serde::de::DeserializeOwned;
+
+use super::{
+    Handle, Stage,
+    handle::{Inner, of_child},
+    named,
+};
+use crate::{Ctx, Outcome, Retry, carry::Carried, ended::broken};
+
+/// A child that was not started yet. Await it, or [`start`](Self::start) it.
+#[must_use = "a child does nothing until it is awaited: add `.await`, or `.start()`"]
+pub struct ChildCall<T, E> {
+    ctx: Ctx,
+    /// For the chain of causes.
+    what: String,
+    stage: Stage<ChildSpec>,
+    types: PhantomData<fn() -> (T, E)>,
+}
+
+impl<T, E> ChildCall<T, E> {
+    pub(crate) fn new(ctx: &Ctx, spec: ChildSpec) -> Self {
+        let what = format!("child {}", spec.name);
+        let stage = Stage::Described(Box::new(spec));
+        Self { ctx: ctx.clone(), what, stage, types: PhantomData }
+    }
+
+    pub(crate) fn refused(ctx: &Ctx, raw: Raw) -> Self {
+        let stage = Stage::Refused(Box::new(raw));
+        Self { ctx: ctx.clone(), what: String::new(), stage, types: PhantomData }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut ChildSpec)) -> Self {
+        self.stage.change(change);
+        self
+    }
+
+    /// Its workflow id; without one it gets an id that is made of its parent's and its number.
+    pub fn id(self, workflow_id: impl Into<String>) -> Self {
+        self.with(|spec| spec.workflow_id = workflow_id.into().into())
+    }
+
+    /// How long its run may take before it is closed as timed out, without clean-up.
+    pub fn timeout(self, limit: Duration) -> Self {
+        self.with(|spec| spec.run_timeout = Some(Span(limit)))
+    }
+
+    /// How its failures are tried again.
+    pub fn retry(self, retry: Retry) -> Self {
+        self.with(|spec| spec.retry = Some(retry.0))
+    }
+
+    /// What becomes of it if the parent closes first; it is cancelled unless this is said.
+    pub fn parent_close(self, close: ParentClose) -> Self {
+        self.with(|spec| spec.close = close)
+    }
+
+    /// Starts it now; it runs beside. The handle tells its end.
+    pub fn start(self) -> Handle<T, E> {
+        let inner = match self.stage {
+            Stage::Described(spec) => Inner::Child(self.ctx.inner().child(*spec).start()),
+            Stage::Made(call) => Inner::Child(call.start()),
+            Stage::Refused(raw) => Inner::Refused(raw),
+            Stage::Over => panic!("a child is not started after its end"),
+        };
+        Handle::new(self.ctx, self.what, inner)
+    }
+
+    /// Starts it now and lets go of it: nobody hears of its end, nothing cancels it, and it
+    /// outlives the run.
+    pub fn detach(self) {
+        match self.stage {
+            Stage::Described(spec) => {
+                self.ctx.inner().child(*spec).detach();
+            }
+            Stage::Made(call) => {
+                call.detach();
+            }
+            Stage::Refused(raw) => panic!("{raw}"),
+            Stage::Over => {}
+        }
+    }
+}
+
+impl<T: DeserializeOwned, E: Carried> Future for ChildCall<T, E> {
+    type Output = Outcome<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Outcome<T, E>> {
+        let this = &mut *self;
+        let call = |spec| this.ctx.inner().child(spec);
+        this.stage.poll(call, cx).map(|end| match end {
+            Ok(end) => of_child(end).map_err(|ended| named(ended, &this.ctx, &this.what)),
+            Err(raw) => Err(broken(raw)),
+        })
+    }
+}

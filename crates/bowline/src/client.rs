@@ -1,0 +1,143 @@
+//! The program's handle on its runs: starts, finds, asks, cancels.
+
+mod cancel;
+mod describe;
+mod error;
+mod list;
+mod receipt;
+mod run;
+mod start;
+mod tree;
+
+use std::{sync::Arc, time::Duration};
+
+use bowline_engine::{Engine, core::ReceiptId, store::Store};
+
+use crate::{
+    Builder, Workflow,
+    builder::Place,
+    ctx::{App, assert_path},
+};
+
+pub use cancel::CancelCall;
+pub use describe::{Description, HistoryEvent};
+pub use error::{ClientError, RunError, UpdateError};
+pub use list::{List, RunSummary};
+pub use receipt::Receipt;
+pub use run::{AnyRun, Run};
+pub use start::{IfClosed, IfExists, StartCall};
+pub use tree::{CancelTree, CancelledActivity, CancelledRun};
+
+/// A running program: everything can be asked of it. Cheap to clone.
+#[derive(Clone)]
+pub struct Bowline {
+    engine: Engine,
+    app: Arc<App>,
+    store: Arc<dyn Store>,
+}
+
+impl Bowline {
+    /// All state in this SQLite file; it is made if it is not there. One process at a time may
+    /// have it open.
+    pub fn open(place: impl Into<String>) -> Builder {
+        Builder::new(Place::Url(place.into()))
+    }
+
+    /// All state in a store of the caller's own making; `bowline-store` says what one must do.
+    pub fn on(store: Arc<dyn Store>) -> Builder {
+        Builder::new(Place::Store(store))
+    }
+
+    pub(crate) fn new(engine: Engine, app: Arc<App>, store: Arc<dyn Store>) -> Self {
+        Self { engine, app, store }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Starts a run of a workflow, by the path of its function, under an id of the caller's.
+    pub fn start<F, M>(
+        &self,
+        workflow: F,
+        id: impl Into<String>,
+        input: impl crate::Give<F::Input>,
+    ) -> StartCall<F::Output, F::Error>
+    where
+        F: Workflow<M>,
+    {
+        const { assert_path::<F>() };
+        let _ = workflow;
+        let name = self.app.registry.workflow::<F>().cloned();
+        StartCall::new(self.clone(), name, id.into(), input.give())
+    }
+
+    /// The newest run of a workflow id, to be asked with the types of that workflow. Whether there
+    /// is one is found out when something is asked.
+    pub fn attach<F, M>(&self, workflow: F, id: impl Into<String>) -> Run<F::Output, F::Error>
+    where
+        F: Workflow<M>,
+    {
+        const { assert_path::<F>() };
+        let _ = workflow;
+        let name = self.app.registry.workflow::<F>().cloned();
+        Run::current(self.clone(), name, id.into())
+    }
+
+    /// The newest run of a workflow id, whatever its workflow is.
+    pub fn run(&self, id: impl Into<String>) -> AnyRun {
+        AnyRun::current(self.clone(), id.into())
+    }
+
+    /// Lists runs, newest first; filters are given to what this returns.
+    pub fn list(&self) -> List {
+        List::new(self.clone())
+    }
+
+    /// The receipt of a cancel, by the id that it had.
+    ///
+    /// # Errors
+    /// If the id is not one of a receipt.
+    pub fn receipt(&self, id: &str) -> Result<Receipt, ClientError> {
+        let parsed = u128::from_str_radix(&id.replace('-', ""), 16);
+        let id = parsed
+            .map_err(|_| ClientError::Invalid(format!("{id:?} is not the id of a receipt")))?;
+        Ok(Receipt::new(self.clone(), ReceiptId(id)))
+    }
+
+    /// Whatever should not be there at all: work of closed runs that nobody told to stop, children
+    /// that outlived a parent which wanted them told. Empty after any fault.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn orphans(&self) -> Result<CancelTree, ClientError> {
+        Ok(CancelTree::new(self.engine.orphans().await?))
+    }
+
+    /// Workflows of open runs that are not registered here, each with how many runs wait for it.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn unregistered(&self) -> Result<Vec<(String, usize)>, ClientError> {
+        let missing = crate::builder::unregistered(&self.engine, &self.app).await?;
+        Ok(missing.into_iter().map(|(name, runs)| (name.to_string(), runs)).collect())
+    }
+
+    /// Takes no more work, lets running activities finish for this long, gives the rest back, and
+    /// leaves the store, for all clones of this handle. Open runs go on where the store is opened
+    /// next; the file is free for others when this returns.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn close(&self, within: Duration) -> Result<(), ClientError> {
+        self.engine.close(within).await?;
+        self.store.shut().await;
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Bowline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bowline").field("app", &self.app).finish_non_exhaustive()
+    }
+}

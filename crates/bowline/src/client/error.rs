@@ -1,0 +1,107 @@
+//! What a caller from outside may be told.
+
+use bowline_engine as engine;
+
+use crate::Ended;
+
+/// Why something that was asked of the program was not done. Nothing has changed then, unless the
+/// store could not even say that.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// Something given is not acceptable; the text says what to change.
+    #[error("{0}")]
+    Invalid(String),
+    /// There is no such run, workflow id or receipt.
+    #[error("there is no {0}")]
+    NotFound(String),
+    /// The run of that id is one of another workflow.
+    #[error("{id:?} is a run of {found:?}, and was attached to as {expected:?}")]
+    OtherWorkflow {
+        /// The workflow id.
+        id: String,
+        /// The workflow that it is.
+        found: String,
+        /// The workflow that was expected.
+        expected: String,
+    },
+    /// The workflow id is taken.
+    #[error("{id:?} is taken by a run that is {status}: attach to it, or say `.if_exists(…)`")]
+    AlreadyStarted {
+        /// The workflow id.
+        id: String,
+        /// Where that run stands.
+        status: engine::core::Status,
+    },
+    /// The run cannot go on: its code fails each time. It is parked, and goes on when the code is
+    /// right again and somebody retries it.
+    #[error(
+        "the run is parked, since its code failed {failures} times in a row. Change the code and \
+         call `retry` on the run.\n{reason}"
+    )]
+    Parked {
+        /// How often.
+        failures: u32,
+        /// What it failed with.
+        reason: String,
+    },
+    /// What came back cannot be read as the type that was asked for.
+    #[error("{0}")]
+    Unreadable(crate::Failure),
+    /// Anything else that the engine says.
+    #[error(transparent)]
+    Engine(engine::Error),
+}
+
+impl ClientError {
+    /// A stable word for programs, the same at every door.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "invalid",
+            Self::NotFound(_) => "missing",
+            Self::OtherWorkflow { .. } => "other_workflow",
+            Self::AlreadyStarted { .. } => "id_taken",
+            Self::Parked { .. } => "parked",
+            Self::Unreadable(_) => "unreadable",
+            Self::Engine(error) => error.code(),
+        }
+    }
+}
+
+impl From<engine::Error> for ClientError {
+    fn from(error: engine::Error) -> Self {
+        match error {
+            engine::Error::NotFound(what) => Self::NotFound(format!("such {what}")),
+            engine::Error::Invalid(text) => Self::Invalid(text),
+            engine::Error::Parked { failures, reason } => Self::Parked { failures, reason },
+            other => Self::Engine(other),
+        }
+    }
+}
+
+/// Why a run has no result: it ended otherwise, or could not be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError<E: std::fmt::Display + std::fmt::Debug = crate::Failure> {
+    /// It ended otherwise.
+    #[error("the run {0}")]
+    Ended(Ended<E>),
+    /// It could not be asked.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+/// Why an update has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpdateError<E: std::fmt::Display + std::fmt::Debug = crate::Failure> {
+    /// The workflow's code answered with this error, or refused the update with it.
+    #[error("the update failed: {0}")]
+    Failed(E),
+    /// It was refused, or its answer does not read.
+    #[error("the update was refused: {0}")]
+    Refused(crate::Failure),
+    /// It could not be asked.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}

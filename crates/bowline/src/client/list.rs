@@ -1,0 +1,154 @@
+//! Lists of runs.
+
+use std::time::SystemTime;
+
+use bowline_engine::{
+    core::{RunId, SearchValue, Status, Time},
+    store::{Filter, Head, Order},
+};
+
+use super::{Bowline, ClientError};
+use crate::{moment, timestamp};
+
+/// How many runs a page has, unless it is said.
+const PAGE: usize = 100;
+
+/// A list that was not asked for yet: filters first, then [`page`](Self::page) or
+/// [`all`](Self::all).
+#[derive(Clone, Debug)]
+#[must_use = "nothing is listed until `.page()` or `.all()`"]
+pub struct List {
+    bowline: Bowline,
+    filter: Filter,
+}
+
+impl List {
+    pub(crate) fn new(bowline: Bowline) -> Self {
+        Self { bowline, filter: Filter { limit: PAGE, ..Filter::default() } }
+    }
+
+    /// Only runs in this state; said several times, in any of them.
+    pub fn status(mut self, status: Status) -> Self {
+        self.filter.statuses.push(status);
+        self
+    }
+
+    /// Only runs that are not closed.
+    pub fn open(self) -> Self {
+        self.status(Status::Running).status(Status::Cancelling)
+    }
+
+    /// Only runs of the workflow of that name.
+    pub fn workflow(mut self, name: impl Into<String>) -> Self {
+        self.filter.name = Some(name.into().into());
+        self
+    }
+
+    /// Only runs whose id begins like this.
+    pub fn id_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.filter.workflow_id_prefix = Some(prefix.into());
+        self
+    }
+
+    /// Only runs with this tag.
+    pub fn tag(mut self, key: impl Into<String>, word: impl Into<String>) -> Self {
+        self.filter.search.push((key.into(), SearchValue::Keyword(word.into())));
+        self
+    }
+
+    /// Only runs that are parked because their code keeps failing.
+    pub fn parked(mut self) -> Self {
+        self.filter.quarantined = Some(true);
+        self
+    }
+
+    /// Only runs that began at this moment or later.
+    pub fn started_from(mut self, from: SystemTime) -> Self {
+        self.filter.started_from = Some(timestamp(from));
+        self
+    }
+
+    /// Only runs that began before this moment.
+    pub fn started_before(mut self, before: SystemTime) -> Self {
+        self.filter.started_before = Some(timestamp(before));
+        self
+    }
+
+    /// Oldest first, instead of newest first.
+    pub fn oldest_first(mut self) -> Self {
+        self.filter.order = Order::Oldest;
+        self
+    }
+
+    /// How many runs a page has; a hundred unless this is said.
+    pub fn page_size(mut self, runs: usize) -> Self {
+        self.filter.limit = runs.max(1);
+        self
+    }
+
+    /// One page, and the list that goes on after it; none after the last page.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn page(&self) -> Result<(Vec<RunSummary>, Option<Self>), ClientError> {
+        let page = self.bowline.engine().find(self.filter.clone()).await?;
+        let runs = page.runs.iter().map(RunSummary::new).collect();
+        Ok((runs, page.next.map(|after| self.after(after))))
+    }
+
+    /// Every run, however many there are.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn all(&self) -> Result<Vec<RunSummary>, ClientError> {
+        let (mut runs, mut next) = self.page().await?;
+        while let Some(list) = next {
+            let (more, after) = list.page().await?;
+            runs.extend(more);
+            next = after;
+        }
+        Ok(runs)
+    }
+
+    fn after(&self, after: (Time, RunId)) -> Self {
+        let filter = Filter { after: Some(after), ..self.filter.clone() };
+        Self { bowline: self.bowline.clone(), filter }
+    }
+}
+
+/// One run of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunSummary {
+    /// Its workflow id.
+    pub id: String,
+    /// The run.
+    pub run: String,
+    /// Its workflow.
+    pub workflow: String,
+    /// Where it stands.
+    pub status: Status,
+    /// When it began.
+    pub started_at: SystemTime,
+    /// When it closed.
+    pub closed_at: Option<SystemTime>,
+    /// The run that started it.
+    pub parent: Option<String>,
+    /// Why it is parked, if it is.
+    pub parked: Option<String>,
+}
+
+impl RunSummary {
+    pub(crate) fn new(head: &Head) -> Self {
+        Self {
+            id: head.workflow_id.to_string(),
+            run: head.run.to_string(),
+            workflow: head.name.to_string(),
+            status: head.status,
+            started_at: moment(head.started_at),
+            closed_at: head.closed_at.map(moment),
+            parent: head.parent.map(|(run, _)| run.to_string()),
+            parked: head.quarantine.as_ref().map(|parked| parked.reason.clone()),
+        }
+    }
+}

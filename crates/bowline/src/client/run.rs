@@ -1,0 +1,292 @@
+//! One run, seen from outside.
+
+use std::{fmt, marker::PhantomData, ops::Deref};
+
+use bowline_engine::{
+    core::{
+        Address, Cause, EventId, Name, Namespace, RunId, Signal as RawSignal, UpdateAnswer,
+        UpdateRequest, UpdateStage,
+    },
+    store::Head,
+};
+use serde::de::DeserializeOwned;
+
+use super::{
+    Bowline, CancelCall, CancelTree, ClientError, Description, HistoryEvent, Receipt, RunError,
+    UpdateError, start::unreadable,
+};
+use crate::{
+    Ended, Give, Outcome, Query, Signal, Update, carry::Carried, ended, failure::Failure, value,
+};
+
+/// One run, of whatever workflow: signals, queries, updates, cancels.
+#[derive(Clone)]
+pub struct AnyRun {
+    bowline: Bowline,
+    id: String,
+    /// Set for exactly this run; unset for whichever run of the id is the newest.
+    run: Option<RunId>,
+}
+
+impl AnyRun {
+    pub(crate) fn current(bowline: Bowline, id: String) -> Self {
+        Self { bowline, id, run: None }
+    }
+
+    /// The workflow id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The run's own id, which no other run ever has; unset before it was asked for.
+    pub fn run_id(&self) -> Option<String> {
+        self.run.map(|run| run.to_string())
+    }
+
+    pub(crate) fn bowline(&self) -> &Bowline {
+        &self.bowline
+    }
+
+    fn address(&self) -> Address {
+        match self.run {
+            Some(run) => Address::Chain(run),
+            None => Address::Current(Namespace(1), self.id.as_str().into()),
+        }
+    }
+
+    fn missing(&self, error: bowline_engine::Error) -> ClientError {
+        match error {
+            bowline_engine::Error::NotFound(_) => {
+                ClientError::NotFound(format!("run of {:?}", self.id))
+            }
+            other => other.into(),
+        }
+    }
+
+    pub(crate) async fn head(&self) -> Result<Head, ClientError> {
+        let engine = self.bowline.engine();
+        let found = match self.run {
+            Some(run) => engine.head(run).await,
+            None => engine.current(self.id.as_str()).await,
+        };
+        found.map_err(|error| self.missing(error))
+    }
+
+    /// Sends it a signal; it is durable when this returns.
+    ///
+    /// # Errors
+    /// If there is no such run, or it is closed.
+    pub async fn signal<T>(
+        &self,
+        signal: Signal<T>,
+        value: impl Give<T>,
+    ) -> Result<(), ClientError> {
+        let input = value.give().map_err(unreadable)?;
+        let signal = RawSignal { name: signal.name().into(), input, ..RawSignal::default() };
+        let sent = self.bowline.engine().signal(self.address(), signal).await;
+        sent.map(drop).map_err(|error| self.missing(error))
+    }
+
+    /// Asks for what the workflow shows; closed runs answer too.
+    ///
+    /// # Errors
+    /// If there is no such run, or it shows nothing of that name.
+    pub async fn query<T: DeserializeOwned>(&self, query: Query<T>) -> Result<T, ClientError> {
+        let run = self.head().await?.run;
+        let answer = self.bowline.engine().query(run, query.name(), None).await;
+        let answer = answer.map_err(|error| self.missing(error))?;
+        value::decode(answer.as_ref()).map_err(unreadable)
+    }
+
+    /// Asks the workflow's code for something, and waits for its answer.
+    ///
+    /// # Errors
+    /// If the code refuses it or answers with an error, there is no such run, or it is closed.
+    pub async fn update<I, T, E>(
+        &self,
+        update: Update<I, T, E>,
+        input: impl Give<I>,
+    ) -> Result<T, UpdateError<E>>
+    where
+        T: DeserializeOwned,
+        E: Carried + fmt::Display + fmt::Debug,
+    {
+        let input = input.give().map_err(unreadable)?;
+        let run = self.head().await?.run;
+        let id = format!("{:032x}", self.bowline.engine().draw());
+        let (name, identity) = (Name::from(update.name()), Default::default());
+        let request =
+            UpdateRequest { id: id.into(), name, input, header: Default::default(), identity };
+        let answer = Box::pin(self.bowline.engine().update(run, request)).await;
+        match answer.map_err(|error| self.missing(error))? {
+            UpdateStage::Completed(UpdateAnswer::Done(result)) => {
+                Ok(value::decode(result.as_ref()).map_err(unreadable)?)
+            }
+            UpdateStage::Completed(UpdateAnswer::Failed(raw)) | UpdateStage::Rejected(raw) => {
+                Err(match E::from_raw(raw) {
+                    Ok(error) => UpdateError::Failed(error),
+                    Err(raw) => UpdateError::Refused(Failure(raw)),
+                })
+            }
+            UpdateStage::Accepted => {
+                Err(UpdateError::Refused(Failure::new("the run closed before it answered")))
+            }
+        }
+    }
+
+    /// Asks the run to cancel, with clean-up. The request is durable when this was awaited; a run
+    /// that is closed already is a success, and the receipt shows it.
+    pub fn cancel(&self, reason: impl Into<String>) -> CancelCall {
+        CancelCall::new(self.clone(), self.address(), reason.into())
+    }
+
+    /// Closes the run without asking its code: no clean-up runs.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn terminate(&self, reason: impl Into<String>) -> Result<Receipt, ClientError> {
+        let cause = Cause::requested(reason, "");
+        let asked = self.bowline.engine().terminate(self.address(), cause).await;
+        let id = asked.map_err(|error| self.missing(error))?;
+        Ok(Receipt::new(self.bowline.clone(), id))
+    }
+
+    /// Cancels one activity, timer or child of the run, by its number: the workflow's code sees
+    /// an outcome and goes on. A target that is over already is a success.
+    ///
+    /// # Errors
+    /// If there is no such run, or it never had such a target.
+    pub async fn cancel_one(
+        &self,
+        number: u64,
+        reason: impl Into<String>,
+    ) -> Result<(), ClientError> {
+        let run = self.head().await?.run;
+        let request = bowline_engine::CancelRequest::new(reason, "");
+        let asked = self.bowline.engine().cancel_one(run, EventId(number), request).await;
+        asked.map(drop).map_err(|error| self.missing(error))
+    }
+
+    /// Terminates the run if it is open, and forgets it as soon as nothing of it is left.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn delete(&self, reason: impl Into<String>) -> Result<(), ClientError> {
+        let run = self.head().await?.run;
+        let cause = Cause::requested(reason, "");
+        self.bowline.engine().delete(run, cause).await.map_err(|error| self.missing(error))
+    }
+
+    /// Lets a parked run try its turn again.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn retry(&self) -> Result<(), ClientError> {
+        let run = self.head().await?.run;
+        self.bowline.engine().retry(run).await.map_err(|error| self.missing(error))
+    }
+
+    /// Where the run stands, and what it is doing.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn describe(&self) -> Result<Description, ClientError> {
+        Description::read(self).await
+    }
+
+    /// Everything that happened to the run, in order.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn history(&self) -> Result<Vec<HistoryEvent>, ClientError> {
+        let run = self.head().await?.run;
+        let events = self.bowline.engine().history(run).await;
+        let events = events.map_err(|error| self.missing(error))?;
+        Ok(events.iter().map(HistoryEvent::new).collect())
+    }
+
+    /// What there is of the run and everything below it, and how far its cancel has come.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn tree(&self) -> Result<CancelTree, ClientError> {
+        let run = self.head().await?.run;
+        let left = self.bowline.engine().leftovers(run).await;
+        Ok(CancelTree::new(left.map_err(|error| self.missing(error))?))
+    }
+}
+
+impl fmt::Debug for AnyRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("id", &self.id).field("run", &self.run).finish()
+    }
+}
+
+/// One run, with the types of its workflow. Everything that any run can be asked is asked through
+/// [`AnyRun`], which it derefs to.
+pub struct Run<T, E = Failure> {
+    any: AnyRun,
+    /// The workflow, or why that is not known.
+    name: Result<Name, String>,
+    types: PhantomData<fn() -> (T, E)>,
+}
+
+impl<T, E> Run<T, E> {
+    pub(crate) fn of(bowline: Bowline, name: Name, id: String, run: RunId) -> Self {
+        let any = AnyRun { bowline, id, run: Some(run) };
+        Self { any, name: Ok(name), types: PhantomData }
+    }
+
+    pub(crate) fn current(bowline: Bowline, name: Result<Name, String>, id: String) -> Self {
+        Self { any: AnyRun::current(bowline, id), name, types: PhantomData }
+    }
+}
+
+impl<T: DeserializeOwned, E: Carried> Run<T, E> {
+    /// Waits until the run has ended, following the runs that go on in its place.
+    ///
+    /// # Errors
+    /// If there is no such run, or it is parked because its code keeps failing.
+    pub async fn outcome(&self) -> Result<Outcome<T, E>, ClientError> {
+        let expected = self.name.clone().map_err(ClientError::Invalid)?;
+        let head = self.any.head().await?;
+        if head.name != expected {
+            let (found, expected) = (head.name.to_string(), expected.to_string());
+            return Err(ClientError::OtherWorkflow { id: self.id.clone(), found, expected });
+        }
+        let ended = self.any.bowline.engine().result(head.run).await;
+        let (_, ending) = ended.map_err(|error| self.any.missing(error))?;
+        Ok(ended::of_run(ending))
+    }
+
+    /// Waits until the run has ended, and gives its value.
+    ///
+    /// # Errors
+    /// If it did not end with one, or could not be asked.
+    pub async fn result(&self) -> Result<T, RunError<E>>
+    where
+        E: fmt::Display + fmt::Debug,
+    {
+        self.outcome().await?.map_err(|ended: Ended<E>| RunError::Ended(ended))
+    }
+}
+
+impl<T, E> Deref for Run<T, E> {
+    type Target = AnyRun;
+
+    fn deref(&self) -> &AnyRun {
+        &self.any
+    }
+}
+
+impl<T, E> Clone for Run<T, E> {
+    fn clone(&self) -> Self {
+        Self { any: self.any.clone(), name: self.name.clone(), types: PhantomData }
+    }
+}
+
+impl<T, E> fmt::Debug for Run<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.any.fmt(f)
+    }
+}

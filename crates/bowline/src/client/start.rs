@@ -1,0 +1,204 @@
+//! A run is started.
+
+use std::{marker::PhantomData, pin::Pin, time::Duration};
+
+use bowline_engine::{
+    Error as EngineError, StartOptions,
+    core::{
+        Conflict, Failure as Raw, Name, Payload, Reuse, RunLadder, SearchField, SearchValue,
+        Signal as RawSignal, Span, WorkflowId, limits,
+    },
+};
+
+use super::{Bowline, ClientError, Run};
+use crate::{Failure, Give, Retry, Signal, registry::QUEUE, value};
+
+/// What a start does if a run of that id is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IfExists {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// That run serves instead.
+    Attach,
+    /// That run is terminated, and the new one takes its place.
+    Replace,
+}
+
+/// What a start does if the last run of that id is closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IfClosed {
+    /// A new run begins.
+    #[default]
+    StartAgain,
+    /// A new run begins unless the last one completed.
+    StartUnlessCompleted,
+    /// It is refused.
+    Refuse,
+}
+
+/// A start that was not sent yet: await it.
+#[must_use = "a run starts when this is awaited: add `.await`"]
+pub struct StartCall<T, E> {
+    bowline: Bowline,
+    options: StartOptions,
+    deadline: Option<Duration>,
+    fault: Option<String>,
+    types: PhantomData<fn() -> (T, E)>,
+}
+
+impl<T, E> StartCall<T, E> {
+    pub(crate) fn new(
+        bowline: Bowline,
+        name: Result<Name, String>,
+        id: String,
+        input: Result<Option<Payload>, Raw>,
+    ) -> Self {
+        let fault = name.as_ref().err().cloned();
+        let fault = fault.or_else(|| input.as_ref().err().map(|raw| raw.message.clone()));
+        let empty = id.is_empty().then(|| "a run needs an id that is not empty".to_owned());
+        let options = StartOptions::new(
+            name.unwrap_or_default(),
+            WorkflowId::from(id),
+            QUEUE,
+            input.unwrap_or_default(),
+        );
+        Self { bowline, options, deadline: None, fault: fault.or(empty), types: PhantomData }
+    }
+
+    /// What happens if a run of that id is open.
+    pub fn if_exists(mut self, then: IfExists) -> Self {
+        self.options.conflict = match then {
+            IfExists::Refuse => Conflict::Refuse,
+            IfExists::Attach => Conflict::UseExisting,
+            IfExists::Replace => Conflict::TerminateExisting,
+        };
+        self
+    }
+
+    /// What happens if the last run of that id is closed.
+    pub fn if_closed(mut self, then: IfClosed) -> Self {
+        self.options.reuse = match then {
+            IfClosed::StartAgain => Reuse::Allow,
+            IfClosed::StartUnlessCompleted => Reuse::AllowUnlessCompleted,
+            IfClosed::Refuse => Reuse::Refuse,
+        };
+        self
+    }
+
+    /// Names this request: sent twice, it starts one run.
+    pub fn request_id(mut self, id: impl Into<String>) -> Self {
+        self.options.started.request_id = id.into().into();
+        self
+    }
+
+    /// Cancels the run, with clean-up, if it is still open after this long.
+    pub fn deadline(mut self, after: Duration) -> Self {
+        self.deadline = Some(after);
+        self
+    }
+
+    /// Closes the run as timed out, without clean-up, if it is still open after this long.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.options.started.run_timeout = Some(Span(limit));
+        self
+    }
+
+    /// Begins only after this long.
+    pub fn delay(mut self, delay: Duration) -> Self {
+        self.options.started.delay = Some(Span(delay));
+        self
+    }
+
+    /// Starts a new run of the chain when one failed.
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.options.started.retry = Some(retry.0);
+        self
+    }
+
+    /// Terminates the run if it is still open this long after it was asked to cancel.
+    pub fn terminate_after_cancel(mut self, after: Duration) -> Self {
+        self.options.started.ladder = Some(RunLadder { terminate_after: Span(after) });
+        self
+    }
+
+    /// Who starts it, for history.
+    pub fn by(mut self, who: impl Into<String>) -> Self {
+        self.options.started.identity = who.into().into();
+        self
+    }
+
+    /// Something to show beside the run in lists.
+    pub fn memo<V: serde::Serialize>(mut self, key: impl Into<String>, value: &V) -> Self {
+        match value::encode(value) {
+            Ok(payload) => {
+                self.options.started.memo.insert(key.into(), payload.unwrap_or_default());
+            }
+            Err(raw) => self.fault = self.fault.or(Some(raw.message)),
+        }
+        self
+    }
+
+    /// A word that lists of runs can be filtered by.
+    pub fn tag(mut self, key: impl Into<String>, word: impl Into<String>) -> Self {
+        let field = SearchField { value: SearchValue::Keyword(word.into()), wire: None };
+        self.options.started.search.insert(key.into(), field);
+        self
+    }
+
+    /// A signal that comes with the start, or goes to the run that serves instead.
+    pub fn with_signal<V>(mut self, signal: Signal<V>, value: impl Give<V>) -> Self {
+        match value.give() {
+            Ok(input) => {
+                let name = Name::from(signal.name());
+                self.options.signal = Some(RawSignal { name, input, ..RawSignal::default() });
+            }
+            Err(raw) => self.fault = self.fault.or(Some(raw.message)),
+        }
+        self
+    }
+
+    /// What the engine is to be told, or what is wrong with it.
+    pub(crate) fn prepare(self) -> Result<(Bowline, StartOptions), ClientError> {
+        if let Some(fault) = self.fault {
+            return Err(ClientError::Invalid(fault));
+        }
+        let mut options = self.options;
+        if let Some(after) = self.deadline {
+            if after > limits::SPAN_MAX {
+                let text = "a deadline is longer than a hundred years";
+                return Err(ClientError::Invalid(text.to_owned()));
+            }
+            options.started.deadline = Some(self.bowline.engine().now().after(after));
+        }
+        Ok((self.bowline, options))
+    }
+
+    async fn send(self) -> Result<Run<T, E>, ClientError> {
+        let (bowline, options) = self.prepare()?;
+        let (name, id) = (options.started.name.clone(), options.started.workflow_id.clone());
+        match Box::pin(bowline.engine().start(options)).await {
+            Ok(run) => Ok(Run::of(bowline, name, id.to_string(), run)),
+            Err(EngineError::AlreadyStarted { status, .. }) => {
+                Err(ClientError::AlreadyStarted { id: id.to_string(), status })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl<T: 'static, E: 'static> IntoFuture for StartCall<T, E> {
+    type Output = Result<Run<T, E>, ClientError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+/// A value that does not read, for a caller.
+pub(crate) fn unreadable(raw: Raw) -> ClientError {
+    ClientError::Unreadable(Failure(raw))
+}

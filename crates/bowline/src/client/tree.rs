@@ -1,0 +1,174 @@
+//! A cancel, told run by run and activity by activity, with the time of every hop.
+
+mod show;
+
+use std::time::{Duration, SystemTime};
+
+use bowline_engine::{
+    core::{Cause, RunId, Rung, Status, Time},
+    store::{AttemptLine, Leftovers, Phase, RunLine},
+};
+
+use crate::moment;
+
+/// How far a cancel has come in the tree of a run: as the store had it when it was asked. Shown as
+/// a tree by `{}`.
+#[derive(Clone, Debug)]
+pub struct CancelTree {
+    left: Leftovers,
+    /// What the times are counted from.
+    from: Option<Time>,
+}
+
+/// One run of the tree. Spans are counted from the request.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CancelledRun {
+    /// Its workflow id.
+    pub id: String,
+    /// Its workflow.
+    pub workflow: String,
+    /// The run.
+    pub run: String,
+    /// The run that started it, if that is part of the tree.
+    pub parent: Option<String>,
+    /// Where it stands.
+    pub status: Status,
+    /// Why it was asked to cancel; unset if it was not.
+    pub cause: Option<Cause>,
+    /// When its history had the cancel.
+    pub decided: Option<Duration>,
+    /// When it was closed.
+    pub closed: Option<Duration>,
+}
+
+/// One activity of the tree that had started. Spans are counted from the request.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CancelledActivity {
+    /// The run that called it.
+    pub run: String,
+    /// The activity.
+    pub name: String,
+    /// Its number.
+    pub number: u64,
+    /// Which attempt.
+    pub attempt: u32,
+    /// A worker has it now.
+    pub running: bool,
+    /// Why it was cancelled; unset if it was not.
+    pub cause: Option<Cause>,
+    /// When its cancel was decided.
+    pub decided: Option<Duration>,
+    /// When its worker had been told.
+    pub delivered: Option<Duration>,
+    /// When its code had looked.
+    pub observed: Option<Duration>,
+    /// When nothing of it was running any more.
+    pub stopped: Option<Duration>,
+    /// How far it had to be pushed.
+    pub rung: Option<Rung>,
+    /// It was given up, and its code is known to run on.
+    pub leaked: bool,
+    /// Its worker went silent, and nobody saw its code end.
+    pub lost: bool,
+    /// What came after the cancel was a success.
+    pub late: bool,
+}
+
+impl CancelTree {
+    pub(crate) fn new(left: Leftovers) -> Self {
+        let receipt = left.receipt.as_ref().map(|receipt| receipt.requested_at);
+        let asked = left.runs.iter().filter_map(|line| Some(line.cancel.as_ref()?.requested_at));
+        let from = receipt.or_else(|| asked.min());
+        Self { left, from }
+    }
+
+    /// How far it has come; a later phase implies the earlier ones.
+    pub fn phase(&self) -> Phase {
+        self.left.phase()
+    }
+
+    /// True if every run of the tree is closed and nothing durable can change any more.
+    pub fn is_settled(&self) -> bool {
+        self.left.settled()
+    }
+
+    /// True if it is settled, and nothing leaked, was lost or was left.
+    pub fn is_clean(&self) -> bool {
+        self.left.clean()
+    }
+
+    /// True if there is nothing in it at all.
+    pub fn is_empty(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// Why the cancel was asked for, and by whom.
+    pub fn cause(&self) -> Option<&Cause> {
+        self.left.receipt.as_ref().map(|receipt| &receipt.cause)
+    }
+
+    /// When it was asked for.
+    pub fn requested_at(&self) -> Option<SystemTime> {
+        self.from.map(moment)
+    }
+
+    /// The runs of the tree: the target, then parents before children. At most a thousand; open
+    /// ones first.
+    pub fn runs(&self) -> Vec<CancelledRun> {
+        self.left.runs.iter().map(|line| self.run(line)).collect()
+    }
+
+    /// The activities that a worker has, and the cancelled ones that had started.
+    pub fn activities(&self) -> Vec<CancelledActivity> {
+        self.left.attempts.iter().map(|line| self.activity(line)).collect()
+    }
+
+    /// How many cancelled activities had never started.
+    pub fn never_started(&self) -> u64 {
+        self.left.never_started
+    }
+
+    /// What keeps it from being clean, in words; empty if it is settled and clean.
+    pub fn remainder(&self) -> Vec<String> {
+        show::remainder(&self.left)
+    }
+
+    fn run(&self, line: &RunLine) -> CancelledRun {
+        let known = |run: &RunId| self.left.runs.iter().any(|other| other.run == *run);
+        CancelledRun {
+            id: line.workflow_id.to_string(),
+            workflow: line.name.to_string(),
+            run: line.run.to_string(),
+            parent: line.parent.map(|(run, ..)| run).filter(known).map(|run| run.to_string()),
+            status: line.status,
+            cause: line.cancel.as_ref().map(|cancel| cancel.cause.clone()),
+            decided: self.since(line.cancel.as_ref().and_then(|cancel| cancel.decided_at)),
+            closed: self.since(line.closed_at),
+        }
+    }
+
+    fn activity(&self, line: &AttemptLine) -> CancelledActivity {
+        CancelledActivity {
+            run: line.run.to_string(),
+            name: line.name.to_string(),
+            number: line.activity.0,
+            attempt: line.attempt,
+            running: line.running,
+            cause: line.cause.clone(),
+            decided: self.since(line.decided_at),
+            delivered: self.since(line.delivered_at),
+            observed: self.since(line.observed_at),
+            stopped: self.since(line.stopped_at),
+            rung: line.rung,
+            leaked: line.leaked,
+            lost: line.lost,
+            late: line.late,
+        }
+    }
+
+    fn since(&self, at: Option<Time>) -> Option<Duration> {
+        Some(at?.since(self.from?))
+    }
+}

@@ -1,0 +1,84 @@
+//! What code ended with when it did not end well, for those who name no type of their own.
+
+use std::fmt;
+
+use bowline_engine::core::Failure as Raw;
+
+use crate::{carry, name};
+
+/// An error of user code as it is stored: a message, a kind, and what it followed from.
+///
+/// Made from any `std::error::Error` by `?`, or with [`Failure::new`]. It is not a
+/// `std::error::Error` itself; [`Failure::into_error`] makes one of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Failure(pub(crate) Raw);
+
+impl Failure {
+    /// A failure with nothing but a message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(Raw::new(message))
+    }
+
+    /// The same failure, of a named kind: retry policies may name it.
+    pub fn of_kind(self, kind: impl Into<String>) -> Self {
+        Self(self.0.kind(kind))
+    }
+
+    /// What happened, for people.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The error's type, for programs; empty if nobody said.
+    pub fn kind(&self) -> &str {
+        &self.0.kind
+    }
+
+    /// Where it happened, as `file:line:column`, if that is known.
+    pub fn location(&self) -> Option<&str> {
+        Some(self.0.trace.as_str()).filter(|place| !place.is_empty())
+    }
+
+    /// What it followed from.
+    pub fn source(&self) -> Option<Self> {
+        self.0.source.as_deref().cloned().map(Self)
+    }
+
+    /// The error that the code returned, if it was an `E`.
+    pub fn downcast<E: serde::de::DeserializeOwned>(&self) -> Option<E> {
+        (self.0.kind == name::kind::<E>()).then(|| carry::details(&self.0)).flatten()
+    }
+
+    /// The same as a `std::error::Error`.
+    pub fn into_error(self) -> FailureError {
+        FailureError(self)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)?;
+        match self.location() {
+            Some(place) => write!(f, " at {place}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Failure[{self}]")
+    }
+}
+
+/// A [`Failure`] where a `std::error::Error` is wanted.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct FailureError(Failure);
+
+impl FailureError {
+    /// The failure.
+    pub fn failure(&self) -> &Failure {
+        &self.0
+    }
+}

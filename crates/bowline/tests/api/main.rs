@@ -1,0 +1,31 @@
+//! The crate as its users write it: every test is a small program of its own on a real file.
+
+mod activities;
+mod agent;
+mod cancelling;
+mod client;
+mod mistakes;
+mod quote;
+mod trip;
+
+use std::path::Path;
+
+use bowline::{Bowline, Builder};
+use tempfile::TempDir;
+
+/// A file of its own, gone after the test.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(TempDir::new().expect("a temporary directory"))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn open(&self) -> Builder {
+        Bowline::open(self.path().join("test.db").to_str().expect("a path of plain text"))
+    }
+}

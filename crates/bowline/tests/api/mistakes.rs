@@ -1,0 +1,150 @@
+//! A newcomer's first mistakes: the message names the fix.
+
+use bowline::prelude::*;
+use bowline::{Builder, ClientError, RunError};
+use std::time::Duration;
+use tokio::time::sleep as runtimes_own;
+
+use crate::Place;
+
+async fn charge(cents: u32) -> bowline::Result<u32> {
+    Ok(cents)
+}
+
+mod shop {
+    pub(crate) async fn charge(cents: u32) -> bowline::Result<u32> {
+        Ok(cents)
+    }
+}
+
+async fn generic<T: Default + Send + 'static>() -> bowline::Result<()> {
+    drop(T::default());
+    Ok(())
+}
+
+struct Till;
+
+impl Till {
+    async fn open(&self) -> bowline::Result<()> {
+        Ok(())
+    }
+}
+
+async fn refused(app: Builder) -> String {
+    match app.start().await {
+        Ok(_) => panic!("it started"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn two_functions_of_one_name_are_refused() {
+    let text = refused(Place::new().open().activity(charge).activity(shop::charge)).await;
+    assert!(text.contains("two functions are registered as the activity \"charge\""), "{text}");
+    assert!(text.contains(".activity_with(…, |o| o.name(\"…\"))"), "{text}");
+}
+
+#[tokio::test]
+async fn two_functions_may_have_one_name_each() {
+    let place = Place::new();
+    let app = place.open().activity(charge);
+    app.activity_with(shop::charge, |o| o.name("shop-charge")).start().await.expect("it starts");
+}
+
+#[tokio::test]
+async fn a_generic_function_and_a_closure_need_a_name() {
+    let text = refused(Place::new().open().activity(generic::<u8>)).await;
+    assert!(text.contains("generic") && text.contains(".activity_with("), "{text}");
+    let text = refused(Place::new().open().activity(async |_: u32| bowline::Ok(()))).await;
+    assert!(text.contains("closure") && text.contains(".activity_with("), "{text}");
+}
+
+#[tokio::test]
+async fn a_method_without_its_state_is_refused() {
+    let text = refused(Place::new().open().activity(Till::open)).await;
+    assert!(text.contains("Till::open") && text.contains(".state(Till { .. })"), "{text}");
+}
+
+#[tokio::test]
+async fn every_fault_is_told_at_once() {
+    let app = Place::new().open().activity(Till::open).activity(charge).activity(shop::charge);
+    assert_eq!(refused(app).await.lines().count(), 2);
+}
+
+#[tokio::test]
+async fn a_place_that_is_none_is_refused() {
+    let text = refused(Bowline::open("mysql://somewhere")).await;
+    assert!(text.contains("mysql://somewhere"), "{text}");
+}
+
+async fn forgets_to_register(ctx: Ctx) -> bowline::Result<u32> {
+    Ok(ctx.activity(charge, 7).await?)
+}
+
+async fn sleeps_with_tokio(_: Ctx) -> bowline::Result<()> {
+    runtimes_own(Duration::from_millis(1)).await;
+    Ok(())
+}
+
+async fn spawns_with_tokio(_: Ctx) -> bowline::Result<()> {
+    drop(tokio::spawn(async {}));
+    Ok(())
+}
+
+/// What the client is told about a run whose code cannot go on.
+async fn parked<F, M>(workflow: F) -> String
+where
+    F: bowline::Workflow<M, Input = ()>,
+    F::Error: std::fmt::Display + std::fmt::Debug,
+{
+    let place = Place::new();
+    let bowline = place.open().workflow(workflow).start().await.expect("it starts");
+    let run = bowline.start(workflow, "w", ()).await.expect("it is started");
+    match run.result().await {
+        Err(RunError::Client(error @ ClientError::Parked { .. })) => error.to_string(),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it ended"),
+    }
+}
+
+#[tokio::test]
+async fn an_activity_that_was_not_registered_is_named() {
+    let text = parked(forgets_to_register).await;
+    assert!(text.contains("charge` is not registered: add `.activity(charge)`"), "{text}");
+}
+
+#[tokio::test]
+async fn a_sleep_of_the_runtime_names_the_contexts_timers() {
+    let text = parked(sleeps_with_tokio).await;
+    assert!(text.contains("use `ctx.sleep`"), "{text}");
+}
+
+#[tokio::test]
+async fn a_spawn_of_the_runtime_names_the_way_out() {
+    let text = parked(spawns_with_tokio).await;
+    assert!(text.contains("outside any async runtime"), "{text}");
+}
+
+async fn old_name(ctx: Ctx) -> bowline::Result<()> {
+    ctx.signal(Signal::<()>::new("go")).recv().await;
+    Ok(())
+}
+
+async fn new_name(ctx: Ctx) -> bowline::Result<()> {
+    old_name(ctx).await
+}
+
+#[tokio::test]
+async fn runs_of_a_renamed_function_are_listed() {
+    let place = Place::new();
+    let bowline = place.open().workflow(old_name).start().await.unwrap();
+    bowline.start(old_name, "w", ()).await.unwrap();
+    bowline.close(Duration::from_secs(5)).await.unwrap();
+    let renamed = place.open().workflow(new_name).start().await.unwrap();
+    assert_eq!(renamed.unregistered().await.unwrap(), [("old_name".to_owned(), 1)]);
+    renamed.close(Duration::from_secs(5)).await.unwrap();
+    let app = place.open().workflow_with(new_name, |o| o.name("old_name"));
+    let mended = app.start().await.unwrap();
+    mended.run("w").signal(Signal::<()>::new("go"), ()).await.unwrap();
+    mended.attach(new_name, "w").result().await.unwrap();
+}
