@@ -24,8 +24,18 @@ pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {
     crate::intake::intake(draft, inbox);
 }
 
-/// One message becomes events.
+/// One message becomes events. Under native rules an outcome does not insist on a turn: perhaps
+/// nobody waits for it.
 pub(crate) fn message(draft: &mut Draft, received: &Received) {
+    let insisted = draft.wants_turn;
+    take(draft, received);
+    let gently = draft.state.rules().is_native() && received.message.is_outcome();
+    if gently && draft.wants_turn && !insisted {
+        (draft.wants_turn, draft.told) = (false, true);
+    }
+}
+
+fn take(draft: &mut Draft, received: &Received) {
     let at = received.at;
     match &received.message {
         Message::Signal(signal) => signal::signal(draft, at, signal),

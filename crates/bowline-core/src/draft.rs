@@ -22,9 +22,13 @@ pub struct Draft {
     pub(crate) forgotten: Vec<Number>,
     /// Something happened that the run's code should see.
     pub(crate) wants_turn: bool,
+    /// Native rules: an outcome came in, and perhaps the run's code waits for it.
+    pub(crate) told: bool,
     /// Native rules: notes for the next `TurnScheduled`, or for the event that closes the run.
     pub(crate) notes: Vec<Note>,
     pub(crate) skipped: Ranges,
+    /// The same of earlier decisions, which came to no turn.
+    pub(crate) unnoted: Ranges,
     pub(crate) successor: Option<RunId>,
     pub(crate) delete: bool,
     /// Since when turns only keep a local activity alive, between one turn and the next.
@@ -64,6 +68,8 @@ impl Draft {
         spare: RunId,
     ) -> Self {
         let now = now.max(state.time);
+        let mut record = record;
+        let unnoted = record.skipped.take().unwrap_or_default();
         Self {
             state,
             record,
@@ -74,8 +80,10 @@ impl Draft {
             consumed,
             forgotten: Vec::new(),
             wants_turn: false,
+            told: false,
             notes: Vec::new(),
             skipped: Ranges::default(),
+            unnoted,
             successor: None,
             delete: false,
             heartbeat_since: None,
@@ -99,7 +107,18 @@ impl Draft {
 
     /// Whether something happened that the run's code should see.
     pub fn wants_turn(&self) -> bool {
+        self.wants_turn || self.told
+    }
+
+    /// Whether there must be a turn, whatever the run's code waits for. Otherwise all that came in
+    /// were outcomes: if nobody waits for any of them, they need no turn of their own.
+    pub fn insists(&self) -> bool {
         self.wants_turn
+    }
+
+    /// Activities that are over now without ever having started, and have no event of their own.
+    pub fn skipped(&self) -> &Ranges {
+        &self.skipped
     }
 
     /// Turns messages into events, without workflow code. While a turn is in a worker's hands,
@@ -162,20 +181,19 @@ impl Draft {
 
     /// The end of deciding. Under native rules messages that want a turn are committed with it.
     pub fn finish(self) -> Decided {
-        debug_assert!(
-            self.notes.is_empty() && self.skipped.is_empty(),
-            "what was noted rides on the turn that it wants"
-        );
+        debug_assert!(self.notes.is_empty(), "what was noted rides on the turn that it wants");
+        let skipped = together(&self.unnoted, &self.skipped);
+        let skipped = Some(skipped).filter(|ranges| !ranges.is_empty());
         Decided {
             state: self.state,
-            record: self.record,
+            record: TurnRecord { skipped, ..self.record },
             events: self.events,
             effects: self.effects,
             consumed: self.consumed,
             forgotten: self.forgotten,
             successor: self.successor,
             delete: self.delete,
-            wants_turn: self.wants_turn,
+            wants_turn: self.wants_turn || self.told,
         }
     }
 
@@ -210,7 +228,8 @@ impl Draft {
 
     /// The notes that wait for an event to ride on, without those whose target is over by now.
     pub(crate) fn take_notes(&mut self) -> Vec<Note> {
-        let skipped = std::mem::take(&mut self.skipped);
+        let skipped = together(&std::mem::take(&mut self.unnoted), &self.skipped);
+        self.skipped = Ranges::default();
         let mut notes = std::mem::take(&mut self.notes);
         notes.retain(|note| match note {
             Note::CancelledOne(target, _) => {
@@ -224,6 +243,11 @@ impl Draft {
             notes.insert(0, Note::Skipped(skipped));
         }
         notes
+    }
+
+    /// True if a cancelled activity is over without ever having started, and no turn has noted it.
+    pub(crate) fn is_skipped(&self, activity: EventId) -> bool {
+        self.skipped.contains(activity) || self.unnoted.contains(activity)
     }
 
     pub(crate) fn effect(&mut self, effect: Effect) {
@@ -248,6 +272,14 @@ impl Draft {
             Some(parent) => cause.because(parent.root().clone()),
             None => cause,
         }
+    }
+}
+
+fn together(old: &Ranges, new: &Ranges) -> Ranges {
+    match (old.is_empty(), new.is_empty()) {
+        (_, true) => old.clone(),
+        (true, false) => new.clone(),
+        (false, false) => old.ids().chain(new.ids()).collect(),
     }
 }
 

@@ -81,6 +81,21 @@ impl Message {
         Some(id).filter(|id| !id.is_empty())
     }
 
+    /// True if it only tells what became of something that the run had asked for.
+    pub(crate) fn is_outcome(&self) -> bool {
+        matches!(
+            self,
+            Self::EndActivity(_)
+                | Self::SkipActivities(_)
+                | Self::FireTimer(_)
+                | Self::ChildBegan(_)
+                | Self::RefuseChild(..)
+                | Self::EndChild(_)
+                | Self::ExternalDone(_)
+                | Self::RefuseExternal(..)
+        )
+    }
+
     /// True if it is taken even while a worker has the turn: it closes the run, or ends the turn.
     pub fn cuts_in(&self) -> bool {
         matches!(

@@ -6,7 +6,7 @@
 use minicbor::{Decode, Encode};
 
 use crate::{
-    Blob, ControlQueue, Event, EventId, Identity, Queue, RequestId, Span, State, Time,
+    Blob, ControlQueue, Event, EventId, Identity, Queue, Ranges, RequestId, Span, State, Time,
     TurnScheduled, TurnStarted, UpdateRequest,
 };
 
@@ -106,6 +106,10 @@ pub struct TurnRecord {
     /// How many turns were handed out; never used twice, unlike the ids of a provisional turn.
     #[n(4)]
     pub serial: u64,
+    /// Native rules: cancelled activities that were over without ever starting, and that no turn
+    /// has noted yet, because nobody waits for them.
+    #[n(5)]
+    pub skipped: Option<Ranges>,
 }
 
 impl TurnRecord {

@@ -14,7 +14,7 @@ mod program;
 
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
-use bowline_core::{Command, Event, EventId, EventKind, Failure, Payload, RunId, Time};
+use bowline_core::{Command, Event, EventId, EventKind, Failure, Payload, Ranges, RunId, Time};
 
 use crate::{
     Context, Difference, Fault, Mismatch, Workflow,
@@ -109,6 +109,20 @@ impl Replay {
             }
             Ok(replay.turn.asked.as_ref().map(|asked| asked.commands.clone()).unwrap_or_default())
         })
+    }
+
+    /// Whether the code waits for anything that was fed since its last turn, or for the end of
+    /// anything in `skipped`. If it does not, there need be no turn for it: whatever was fed is
+    /// told, in order, at the beginning of the next one.
+    pub fn is_awaited(&self, skipped: &Ranges) -> bool {
+        let run = self.shared.borrow();
+        // Once the body is over, the run waits for everything that has not stopped.
+        let waits = |id| self.program.is_over() || run.waits_for(id);
+        let awaited = |told: &Delivered| match told.what.end_of() {
+            Some(target) => waits(target),
+            None => !matches!(told.what, Delivery::ChildBegan(_)),
+        };
+        self.turn.deliveries.iter().any(awaited) || skipped.ids().any(waits)
     }
 
     /// Asks the code something. It answers from where its last whole turn left it.

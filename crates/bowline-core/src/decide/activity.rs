@@ -170,6 +170,7 @@ pub(super) fn skip(draft: &mut Draft, at: Time, ranges: &Ranges) {
     let open = &draft.state.activities;
     let native = draft.state.rules().is_native();
     let over = |id: &EventId| open.get(id).is_some_and(|open| !native || open.cancel.is_some());
+    let over = |id: &EventId| over(id) && !draft.unnoted.contains(*id);
     let open: Ranges = ranges.ids().filter(over).collect();
     if open.is_empty() {
         return;

@@ -39,7 +39,7 @@ pub(super) fn deadline(draft: &mut Draft, at: Time) {
 /// alone. Native history notes the decision; a remote one has no place for it, and tells the
 /// outcome when there is one.
 pub(super) fn one(draft: &mut Draft, at: Time, target: EventId, cause: &Cause) {
-    if draft.skipped.contains(target) {
+    if draft.is_skipped(target) {
         return;
     }
     let again = |note: &Note| matches!(note, Note::CancelledOne(id, _) if *id == target);

@@ -235,7 +235,7 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
     }
     draft.successor = closing.next;
     draft.record = TurnRecord::default();
-    draft.wants_turn = false;
+    (draft.wants_turn, draft.told) = (false, false);
     draft.record_at(closing.time, event, notes, closing.wire);
 }
 

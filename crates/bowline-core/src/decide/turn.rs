@@ -120,7 +120,7 @@ pub(crate) fn complete_native(draft: &mut Draft, commands: Vec<Command>) -> Resu
     for command in commands {
         super::command(draft, command.into(), turn)?;
     }
-    draft.wants_turn = false;
+    (draft.wants_turn, draft.told) = (false, false);
     super::close::bound(draft);
     Ok(())
 }

@@ -50,5 +50,6 @@ mod starting;
 mod stuck;
 mod support;
 mod timeout;
+mod unawaited;
 mod update;
 mod world;

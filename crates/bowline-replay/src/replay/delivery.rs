@@ -75,6 +75,12 @@ impl Delivery {
     }
 
     /// The thing that it is the end of.
+    pub(super) fn end_of(&self) -> Option<EventId> {
+        let target = self.target().filter(|_| !matches!(self, Self::ChildBegan(_)));
+        target.map(|(id, _)| id)
+    }
+
+    /// The thing that it is about.
     fn target(&self) -> Option<(EventId, What)> {
         match self {
             Self::Activity(id, _) | Self::ActivityCancelled(id, ..) => Some((*id, What::Activity)),

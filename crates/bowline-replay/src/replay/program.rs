@@ -63,6 +63,11 @@ impl Program {
         Ok(true)
     }
 
+    /// The body has returned, or was dropped.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
     /// The run is to cancel: the body is dropped, and what is inside is told to stop. A body that
     /// has returned stays as it is; one that wanted to go on as a new run does not any more.
     pub(super) fn cancel(&mut self, shared: &Shared, cause: &Cause) -> Result<(), Fault> {

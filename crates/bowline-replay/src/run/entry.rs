@@ -114,6 +114,17 @@ impl Run {
         self.entries.get(&number).is_some_and(|entry| entry.what == what && !entry.over)
     }
 
+    /// Whether the end of a thing would be noticed now: by somebody who was polled for it, or by
+    /// a scope that is to be over. What nobody has asked for is noticed, as a mistake.
+    pub(crate) fn waits_for(&self, number: EventId) -> bool {
+        let Some(entry) = self.entries.get(&number) else { return true };
+        if entry.alarm_of.is_some() || entry.waker.is_some() {
+            return true;
+        }
+        let counts = !entry.stopped && !entry.detached && entry.what != What::External;
+        counts && self.scopes.get(&entry.scope).is_none_or(|scope| !scope.is_open())
+    }
+
     /// Why an activity or child is cancelled that history says nothing more about.
     pub(crate) fn cause_of(&self, number: EventId) -> Cause {
         let entry = self.entries.get(&number);

@@ -118,6 +118,11 @@ pub(crate) fn exit(name: &str) -> Cause {
 }
 
 impl Record {
+    /// Its body runs: it waits for nothing that is inside.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::Open)
+    }
+
     pub(crate) fn root() -> Self {
         Self {
             parent: ScopeId(0),

@@ -6,7 +6,7 @@
 
 use super::child::tell;
 use crate::{
-    Cause, Draft, Effect, EventId, Ladders, Note, Ranges, RunAlarm, RunId, RunLadder, Span, Time,
+    Cause, Draft, Effect, Ladders, Note, Ranges, RunAlarm, RunId, RunLadder, Span, Time,
     decide::start,
 };
 
@@ -65,8 +65,7 @@ pub(super) fn cancelled(draft: &mut Draft, cause: &Cause) {
 
 /// Activities that are cancelled already.
 pub(super) fn activities(draft: &mut Draft, targets: Ranges, cause: &Cause) {
-    let running = |id: EventId| !draft.skipped.contains(id);
-    let targets: Ranges = targets.ids().filter(|id| running(*id)).collect();
+    let targets: Ranges = targets.ids().filter(|id| !draft.is_skipped(*id)).collect();
     let climbs = draft.state.rules().is_native() && cause.activity_ladder().is_some();
     if climbs && !targets.is_empty() {
         draft.effect(Effect::CancelActivities(targets, cause.clone()));

@@ -225,15 +225,18 @@ impl Thread {
         if !draft.state().status.is_open() {
             return Ok(draft.finish());
         }
-        if draft.wants_turn() {
-            draft.open_turn();
-        }
-        let mut fed = 0;
         for event in draft.events() {
             replay.feed(event).map_err(refused)?;
-            fed += 1;
         }
-        if draft.wants_turn() {
+        // What nobody waits for is written down, and told with the next turn.
+        let awaited = || draft.wants_turn() && replay.is_awaited(draft.skipped());
+        if draft.insists() || awaited() {
+            let fed = draft.events().len();
+            draft.open_turn();
+            for event in &draft.events()[fed..] {
+                replay.feed(event).map_err(refused)?;
+            }
+            let fed = draft.events().len();
             let commands = self.core.name_runs(replay.commands().map_err(refused)?);
             draft.complete_turn(commands).map_err(|refusal| (refusal.to_string(), true))?;
             for event in &draft.events()[fed..] {

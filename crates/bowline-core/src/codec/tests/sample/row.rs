@@ -71,8 +71,8 @@ pub(crate) fn activities() -> [(&'static str, ActivityLive); 4] {
     ]
 }
 
-/// Turn records: of a turn that is out, and of one that waits.
-pub(crate) fn records() -> [(&'static str, TurnRecord); 2] {
+/// Turn records: of a turn that is out, of one that waits, and of a native run.
+pub(crate) fn records() -> [(&'static str, TurnRecord); 3] {
     let start = TurnStart {
         event: id(6),
         at: Time(7),
@@ -102,8 +102,14 @@ pub(crate) fn records() -> [(&'static str, TurnRecord); 2] {
         close_refused: true,
         admitted: vec![request()],
         serial: 12,
+        skipped: None,
     };
-    [("TurnRecord-Waiting", record(None)), ("TurnRecord-Out", record(Some(start)))]
+    let native = TurnRecord { skipped: Some(ranges()), ..TurnRecord::default() };
+    [
+        ("TurnRecord-Waiting", record(None)),
+        ("TurnRecord-Out", record(Some(start))),
+        ("TurnRecord-Native", native),
+    ]
 }
 
 pub(crate) fn token() -> Token {
