@@ -39,7 +39,19 @@ pub struct Builder {
     workflows: Vec<(Name, MakeWorkflow)>,
     queues: BTreeMap<Queue, QueueOptions>,
     faults: Vec<String>,
-    settings: Vec<Box<dyn FnOnce(EngineBuilder) -> EngineBuilder + Send>>,
+    settings: Vec<Setting>,
+}
+
+type Setting = Box<dyn Fn(EngineBuilder) -> EngineBuilder + Send>;
+
+/// Everything that was registered, checked, ready to be given to an engine.
+pub(crate) struct Parts {
+    pub(crate) app: Arc<App>,
+    pub(crate) activities: Vec<(Name, Arc<dyn ActivityCode>)>,
+    pub(crate) workflows: Vec<(Name, Arc<dyn WorkflowCode>)>,
+    pub(crate) queues: BTreeMap<Queue, QueueOptions>,
+    pub(crate) settings: Vec<Setting>,
+    pub(crate) place: Place,
 }
 
 /// Where the state lives.
@@ -153,7 +165,7 @@ impl Builder {
     /// What this process calls itself, in histories and lists.
     pub fn identity(self, identity: impl Into<String>) -> Self {
         let identity = identity.into();
-        self.set(move |engine| engine.identity(identity))
+        self.set(move |engine| engine.identity(identity.clone()))
     }
 
     /// How long closed runs are kept; for ever, unless this is said.
@@ -178,18 +190,14 @@ impl Builder {
 
     pub(crate) fn set(
         mut self,
-        setting: impl FnOnce(EngineBuilder) -> EngineBuilder + Send + 'static,
+        setting: impl Fn(EngineBuilder) -> EngineBuilder + Send + 'static,
     ) -> Self {
         self.settings.push(Box::new(setting));
         self
     }
 
-    /// Opens the store and begins to work.
-    ///
-    /// # Errors
-    /// If the store cannot be opened, or something that was registered is not acceptable: the
-    /// message says what to change. Nothing has begun then.
-    pub async fn start(self) -> Result<Bowline, ClientError> {
+    /// Checks what was registered, and makes code of it.
+    pub(crate) fn parts(self) -> Result<Parts, ClientError> {
         let Self { place, registry, states, activities, workflows, queues, mut faults, settings } =
             self;
         let mut codes = Vec::new();
@@ -202,13 +210,25 @@ impl Builder {
         if !faults.is_empty() {
             return Err(ClientError::Invalid(faults.join("\n")));
         }
-        let (store, mut engine) = open::engine(place)?;
         let app = Arc::new(App { registry });
-        for (name, code) in codes {
+        let make = |(name, make): (Name, MakeWorkflow)| (name, make(app.clone()));
+        let workflows = workflows.into_iter().map(make).collect();
+        Ok(Parts { app, activities: codes, workflows, queues, settings, place })
+    }
+
+    /// Opens the store and begins to work.
+    ///
+    /// # Errors
+    /// If the store cannot be opened, or something that was registered is not acceptable: the
+    /// message says what to change. Nothing has begun then.
+    pub async fn start(self) -> Result<Bowline, ClientError> {
+        let Parts { app, activities, workflows, queues, settings, place } = self.parts()?;
+        let (store, mut engine) = open::engine(place)?;
+        for (name, code) in activities {
             engine = engine.activity(name, code);
         }
-        for (name, make) in workflows {
-            engine = engine.workflow(name, make(app.clone()));
+        for (name, code) in workflows {
+            engine = engine.workflow(name, code);
         }
         for (queue, options) in queues {
             engine = engine.queue(queue, options);
