@@ -42,6 +42,8 @@ pub trait Activity<M>: Copy + Send + Sync + 'static {
     type Output: DeserializeOwned + 'static;
     /// What it fails with.
     type Error: Carried;
+    /// Exactly what it returns: a `Result` of these two, in one of the forms that there are.
+    type Returned: Returned<Output = Self::Output, Error = Self::Error>;
 
     #[doc(hidden)]
     fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String>;

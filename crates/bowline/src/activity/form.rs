@@ -18,6 +18,7 @@ where
     type Input = ();
     type Output = R::Output;
     type Error = R::Error;
+    type Returned = R;
 
     fn code(self, _: &States) -> Result<Arc<dyn ActivityCode>, String> {
         Ok(code(move |ctx, _| Box::pin(async move { self().await.answer(&ctx) })))
@@ -34,6 +35,7 @@ where
     type Input = I;
     type Output = R::Output;
     type Error = R::Error;
+    type Returned = R;
 
     fn code(self, _: &States) -> Result<Arc<dyn ActivityCode>, String> {
         Ok(code(move |ctx, input| {
@@ -54,6 +56,7 @@ where
     type Input = ();
     type Output = R::Output;
     type Error = R::Error;
+    type Returned = R;
 
     fn code(self, _: &States) -> Result<Arc<dyn ActivityCode>, String> {
         Ok(code(move |ctx, _| Box::pin(async move { self(ctx.clone()).await.answer(&ctx) })))
@@ -70,6 +73,7 @@ where
     type Input = I;
     type Output = R::Output;
     type Error = R::Error;
+    type Returned = R;
 
     fn code(self, _: &States) -> Result<Arc<dyn ActivityCode>, String> {
         Ok(code(move |ctx, input| {
@@ -142,6 +146,7 @@ where
     type Input = ();
     type Output = R::Output;
     type Error = R::Error;
+    type Returned = R;
 
     fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String> {
         let state = state::<S, F>(states)?;
@@ -161,6 +166,7 @@ where
     type Input = ();
     type Output = R::Output;
     type Error = R::Error;
+    type Returned = R;
 
     fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String> {
         let state = state::<S, F>(states)?;
@@ -181,6 +187,7 @@ where
     type Input = I;
     type Output = R::Output;
     type Error = R::Error;
+    type Returned = R;
 
     fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String> {
         let state = state::<S, F>(states)?;
@@ -204,6 +211,7 @@ where
     type Input = I;
     type Output = R::Output;
     type Error = R::Error;
+    type Returned = R;
 
     fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String> {
         let state = state::<S, F>(states)?;
