@@ -47,6 +47,8 @@ mod value;
 mod workflow;
 
 pub mod prelude;
+#[cfg(feature = "test")]
+pub mod test;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -63,8 +65,8 @@ pub use carry::{Carried, Thrown};
 pub use channel::{Asked, Exposed, Offered, Query, Signal, Signals, Update, Updates};
 pub use client::{
     AnyRun, Bowline, CancelCall, CancelTree, CancelledActivity, CancelledRun, ClientError,
-    Description, HistoryEvent, IfClosed, IfExists, List, Receipt, Run, RunError, RunSummary,
-    StartCall, UpdateError,
+    Description, HistoryEvent, IfClosed, IfExists, List, Receipt, Recording, Run, RunError,
+    RunSummary, StartCall, UpdateError,
 };
 pub use ctx::{Ctx, OtherRun, WorkflowInfo};
 pub use ended::{Ended, Outcome};

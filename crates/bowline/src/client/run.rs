@@ -12,8 +12,8 @@ use bowline_engine::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    Bowline, CancelCall, CancelTree, ClientError, Description, HistoryEvent, Receipt, RunError,
-    UpdateError, start::unreadable,
+    Bowline, CancelCall, CancelTree, ClientError, Description, HistoryEvent, Receipt, Recording,
+    RunError, UpdateError, start::unreadable,
 };
 use crate::{
     Ended, Give, Outcome, Query, Signal, Update, carry::Carried, ended, failure::Failure, value,
@@ -203,6 +203,16 @@ impl AnyRun {
         let events = self.bowline.engine().history(run).await;
         let events = events.map_err(|error| self.missing(error))?;
         Ok(events.iter().map(HistoryEvent::new).collect())
+    }
+
+    /// The same, to be kept in a file: the test runtime replays it against tomorrow's code.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn record(&self) -> Result<Recording, ClientError> {
+        let run = self.head().await?.run;
+        let events = self.bowline.engine().history(run).await;
+        Ok(Recording::new(run, events.map_err(|error| self.missing(error))?))
     }
 
     /// What there is of the run and everything below it, and how far its cancel has come.
