@@ -7,11 +7,13 @@ use bowline_core::{
     Payload, Queue, ReceiptId, RunEnding, RunId, Signal, StartTurn, Time, Token, TurnAnswer,
     UpdateRequest, UpdateStage, WorkflowId,
 };
-use bowline_store::{Filter, Head, Leftovers, Page, Phase, Read, RunKey, RunRead, Store, Subtree};
+use bowline_store::{
+    Filter, Head, Leftovers, Page, Phase, Posted, Read, RunKey, RunRead, Store, Subtree,
+};
 
 use crate::{
-    Answered, Builder, CancelRequest, CancelledOne, QueueOptions, RemoteActivity, RemoteHeartbeat,
-    RemoteTurn, Result, StartOptions,
+    Answered, Builder, CancelRequest, CancelledOne, Prepared, QueueOptions, RemoteActivity,
+    RemoteHeartbeat, RemoteTurn, Result, StartOptions,
     engine::{Core, Doors, run::WhenParked},
     worker::Worker,
 };
@@ -65,6 +67,46 @@ impl Engine {
         request: CancelRequest,
     ) -> Result<ReceiptId> {
         self.core.cancel(to.into(), request).await
+    }
+
+    /// Builds a start that is sent with a transaction of the application's own.
+    ///
+    /// # Errors
+    /// If the options are not acceptable. That the workflow id is taken is said by the answer to
+    /// the posting.
+    pub fn prepare_start(&self, options: StartOptions) -> Result<Prepared<RunId>> {
+        self.core.prepare_start(options)
+    }
+
+    /// Builds a signal that is sent with a transaction of the application's own.
+    ///
+    /// # Errors
+    /// If its name or input is not acceptable.
+    pub fn prepare_signal(
+        &self,
+        to: impl Into<Address>,
+        signal: Signal,
+    ) -> Result<Prepared<RunId>> {
+        self.core.prepare_signal(to.into(), signal)
+    }
+
+    /// Builds a cancel that is sent with a transaction of the application's own. Its receipt can
+    /// be waited for once that is committed.
+    ///
+    /// # Errors
+    /// If the request is not acceptable.
+    pub fn prepare_cancel(
+        &self,
+        to: impl Into<Address>,
+        request: CancelRequest,
+    ) -> Result<Prepared<ReceiptId>> {
+        self.core.prepare_cancel(to.into(), request)
+    }
+
+    /// A transaction with this posting is committed. The store's hints have told whoever works on
+    /// it; this makes sure that it is looked at even if they were lost.
+    pub fn posted(&self, posted: &Posted) {
+        self.core.posted(posted);
     }
 
     /// Cancels one activity, timer or child of a run; its code sees an outcome and goes on. A

@@ -18,7 +18,7 @@ pub use bowline_store as store;
 pub use builder::{Builder, QueueOptions};
 pub use engine::{
     remote::{Answered, RemoteActivity, RemoteHeartbeat, RemoteTurn},
-    submit::{CancelRequest, CancelledOne, StartOptions},
+    submit::{CancelRequest, CancelledOne, Prepared, StartOptions},
 };
 pub use error::{Error, Result};
 pub use handle::Engine;

@@ -73,6 +73,7 @@ macro_rules! conformance {
             a_commit_to_no_run_is_refused
             a_closed_run_takes_no_commit
             a_loser_leaves_the_rest_of_its_group_alone
+            a_refused_commit_cancels_nothing
             members_of_a_group_see_those_before_them
             a_wrong_fence_writes_nothing
             a_commit_writes_the_whole_head
@@ -146,6 +147,7 @@ macro_rules! conformance {
             a_remote_report_outlives_the_member
             a_returned_attempt_costs_no_try
             the_story_of_a_cancelled_attempt_is_kept
+            an_attempt_that_never_began_is_listed
             a_late_result_is_kept_beside_the_outcome
             an_attempt_of_a_closed_run_ends_quietly
             a_timed_out_attempt_may_still_report

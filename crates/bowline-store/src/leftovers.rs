@@ -33,12 +33,12 @@ pub struct Leftovers {
     /// not room for all, closed ones are left out before open ones. An open run that was left
     /// alone when its parent closed is listed, and nothing below it is.
     pub runs: Vec<RunLine>,
-    /// Activities that a worker has, and cancelled ones that had started. Bounded; what runs,
-    /// leaked or was lost comes first.
+    /// Activities that a worker has, and cancelled ones that one had, begun or not. Bounded; what
+    /// runs, leaked or was lost comes first.
     pub attempts: Vec<AttemptLine>,
     /// Activities that wait in queues and are not cancelled.
     pub queued: u64,
-    /// Cancelled activities that had never started.
+    /// Cancelled activities that no worker ever had.
     pub never_started: u64,
     /// Rows that sweeping has not reached yet.
     pub unswept: u64,

@@ -60,12 +60,14 @@ pub fn end_activity(
 }
 
 /// Whether the row of an ended activity is kept, because a receipt or a late result may want it.
-/// What was cancelled before it ever started is only counted.
+/// What was cancelled in its queue is only counted; what a worker had, and never began, is listed.
 pub fn keeps_row(live: &ActivityLive) -> bool {
     let Some(end) = live.ended() else { return true };
     match &end.outcome {
         _ if !live.adrift.is_empty() => true,
-        Outcome::Cancelled(_, Rung::NeverStarted, _) => false,
+        Outcome::Cancelled(_, Rung::NeverStarted, _) => {
+            live.cancel.as_ref().is_some_and(|record| record.delivered_at.is_some())
+        }
         Outcome::TimedOut(_) => true,
         _ => live.cancel.is_some() || end.leaked || end.lost,
     }

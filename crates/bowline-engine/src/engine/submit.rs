@@ -6,18 +6,19 @@
 
 mod cancel;
 mod fold;
+mod prepare;
 mod start;
 
 use std::sync::Arc;
 
 use bowline_core::{
-    Address, Cause, Decided, Fence, Message, ReceiptId, RequestId, RunId, Signal, State, Terminate,
-    Version,
+    Address, Cause, Decided, Fence, Message, ReceiptId, RunId, Signal, State, Version,
 };
 use bowline_store::{
-    Commit, Committed, Error as StoreError, NewReceipt, Posted, Posting, Quarantine, Read, RunKey,
+    Commit, Committed, Error as StoreError, Posted, Posting, Quarantine, Read, RunKey,
 };
 pub use cancel::{CancelRequest, CancelledOne};
+pub use prepare::Prepared;
 pub use start::StartOptions;
 
 use super::Core;
@@ -91,14 +92,8 @@ impl Core {
     }
 
     /// Puts a message into an inbox.
-    pub(crate) async fn post_message(
-        &self,
-        to: Address,
-        message: Message,
-        receipt: Option<NewReceipt>,
-    ) -> Result<Posted> {
-        let posting = Posting::Message { to, message, now: self.now(), receipt };
-        self.post(posting).await
+    pub(crate) async fn post_message(&self, to: Address, message: Message) -> Result<Posted> {
+        self.post(Posting::Message { to, message, now: self.now(), receipt: None }).await
     }
 
     pub(crate) async fn post(&self, posting: Posting) -> Result<Posted> {
@@ -112,53 +107,19 @@ impl Core {
                 async move { posted.await.pop().unwrap_or(Err(StoreError::Shut)) }
             })
             .await?;
-        match posted {
-            Posted::Delivered(run, _) => self.net.owe(run),
-            _ => self.net.touch(),
-        }
+        self.posted(&posted);
         Ok(posted)
-    }
-
-    /// A request without a name gets one: a post whose outcome was unknown is sent again, and
-    /// must count once.
-    fn named(&self, request_id: RequestId) -> RequestId {
-        match request_id.is_empty() {
-            true => format!("{:032x}", self.draw()).into(),
-            false => request_id,
-        }
     }
 
     /// Sends a signal.
     pub(crate) async fn signal(&self, to: Address, signal: Signal) -> Result<RunId> {
-        let signal = Signal { request_id: self.named(signal.request_id), ..signal };
-        let text = signal.name.as_str();
-        if text.is_empty() || text.len() > bowline_core::limits::TEXT_MAX {
-            return Err(Error::Invalid("a signal needs a name of at most 1,000 bytes".into()));
-        }
-        if signal.input.as_ref().is_some_and(|p| p.len() > bowline_core::limits::PAYLOAD_MAX) {
-            return Err(Error::Invalid("the signal's input is larger than 2 MiB".into()));
-        }
-        match self.post_message(to, Message::Signal(Box::new(signal)), None).await? {
-            Posted::Delivered(run, _) | Posted::Repeated(run) => Ok(run),
-            other => Err(Error::Invalid(format!("unexpected answer to a signal: {other:?}"))),
-        }
+        self.send(self.prepare_signal(to, signal)?).await
     }
 
     /// Closes a run without asking its code.
     pub(crate) async fn terminate(&self, to: Address, cause: Cause) -> Result<ReceiptId> {
-        let terminate = Terminate { cause: cause.clone(), details: None, wire: None };
-        let message = Message::Terminate(Box::new(terminate));
-        let id = self.with_receipt(to, message, cause).await?;
+        let id = self.send(self.prepare_terminate(to, cause)).await?;
         self.bells.intake.notify_one();
-        Ok(id)
-    }
-
-    async fn with_receipt(&self, to: Address, message: Message, cause: Cause) -> Result<ReceiptId> {
-        let id = ReceiptId(self.draw());
-        let keep_until = self.now().after(self.settings.receipts_kept);
-        let receipt = NewReceipt { id, cause, keep_until };
-        self.post_message(to, message, Some(receipt)).await?;
-        self.bells.sweep_at(keep_until);
         Ok(id)
     }
 

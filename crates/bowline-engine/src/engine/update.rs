@@ -44,7 +44,7 @@ impl Core {
     pub(crate) async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
         let id = request.id.clone();
         let told = self.updates.wait(run, id.clone());
-        self.post_message(run.into(), Message::Update(Box::new(request)), None).await?;
+        self.post_message(run.into(), Message::Update(Box::new(request))).await?;
         // The same update, sent again, may have been answered long ago.
         if let Some(stage) = self.answered(run, &id).await? {
             return Ok(stage);

@@ -64,6 +64,29 @@ async fn n4_code_that_ignores_its_cancel_is_aborted_after_its_grace_period() {
     .await;
 }
 
+/// R32, K20: an activity that says nothing of a ladder has ten seconds, to the millisecond.
+#[tokio::test]
+async fn r32_the_grace_period_is_ten_seconds_unless_it_is_set() {
+    stage::each(async |stage| {
+        let probe = Probe::new();
+        let builder = stage.builder().fan(activity("work", "1"), 1);
+        let engine = builder.activity("work", probe.ignores()).up().await;
+        let run = start(&engine, "fan", "fan-1").await;
+        probe.has_begun(1).await;
+        let receipt = cancel(&engine, run).await;
+        reaches(&engine, receipt, Phase::Delivered).await;
+        let due = stage.clock.until_next_due(stage.after(10));
+        within("the rung after ten seconds", due).await;
+        stage.clock.advance(Duration::from_millis(9_999));
+        settle_down(&engine, run).await;
+        assert_eq!(probe.running(), 1, "it has another millisecond");
+        stage.clock.advance(Duration::from_millis(1));
+        let left = comes_clean(&engine, receipt).await;
+        assert_eq!((left.attempts[0].rung, probe.running()), (Some(Rung::Abort), 0));
+    })
+    .await;
+}
+
 /// A child process, and what it started, die with the ladder; the engine says so.
 #[tokio::test]
 async fn n4_a_process_group_is_killed_through_the_engine() {

@@ -127,6 +127,7 @@ async fn what_a_commit_started_is_not_polled_after_its_run_was_terminated() {
         let probe = Probe::new();
         let builder = stage.builder().fan(work(10, 5), 1);
         let engine = builder.activity("work", probe.obeys()).up().await;
+        stage.rests().await;
         let commit = stage.gates.hold(Method::Commit, When::After, starting);
         let run = start(&engine, "fan", "fan-1").await;
         commit.reached().await;

@@ -154,6 +154,7 @@ async fn a_started_attempt_whose_process_dies_before_its_first_poll_is_tried_aga
         let (old, new) = (Probe::new(), Probe::new());
         let commit = stage.gates.hold(Method::Commit, When::After, starting);
         let first = process(&stage, work(10, 5), old.obeys()).await;
+        stage.rests().await;
         let run = start(&first.engine, "one", "one-1").await;
         commit.reached().await;
         first.kill();
@@ -187,6 +188,7 @@ async fn a_lost_worker_is_tried_ten_times_or_as_the_policy_says() {
                 let process = process(&stage, spec.clone(), probe.obeys()).await;
                 match run {
                     None => {
+                        stage.rests().await;
                         run = Some(start(&process.engine, "one", "one-1").await);
                         by_commit.reached().await;
                     }

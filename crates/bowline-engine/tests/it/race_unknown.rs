@@ -22,7 +22,9 @@ use crate::{
 
 async fn fan(stage: &Stage, probe: &Probe) -> Engine {
     let builder = stage.builder().fan(work(10, 5), 1);
-    builder.activity("work", probe.obeys()).up().await
+    let engine = builder.activity("work", probe.obeys()).up().await;
+    stage.rests().await;
+    engine
 }
 
 /// Lets the outcome of a call be unknown, twice; waits for both, and for the pauses after them.

@@ -16,6 +16,11 @@ use bowline_store::{Filter, Read};
 
 use crate::{
     checked::Counts,
+    support::{
+        flows::{Flows, all, work},
+        probe::Probe,
+        stage::{self, comes_clean, slots},
+    },
     world::{Code, QUEUE, World, activity, ending, idle, signal, start, text, until, within},
 };
 
@@ -256,4 +261,57 @@ async fn two_thousand_activities_are_scheduled_by_one_turn() {
     });
     let scheduled: Vec<_> = scheduled.filter(|count| *count > 0).collect();
     assert_eq!(scheduled, [MANY]);
+}
+
+/// R100: a hundred runs with five activities each, more than there are slots and every slot busy,
+/// are cancelled together: what ran is told, what waited never starts, every receipt comes clean,
+/// and all slots are free for what comes next.
+#[tokio::test]
+async fn r100_a_hundred_busy_runs_are_cancelled_together_and_every_slot_is_free() {
+    const RUNS: usize = 100;
+    const SLOTS: usize = 100;
+    stage::each(async |stage| {
+        let (probe, next) = (Probe::new(), Probe::new());
+        let engine = stage
+            .builder_with(slots(SLOTS))
+            .fan(work(10, 5), 5)
+            .activity("work", probe.obeys())
+            .flow("next", |ctx, _| async move {
+                let ended = all(ctx, activity("next", "1"), SLOTS).await?;
+                assert!(ended.iter().all(|end| matches!(end, Outcome::Completed(_))), "{ended:?}");
+                Ok(None)
+            })
+            .activity("next", next.obeys())
+            .up()
+            .await;
+        let mut runs = Vec::new();
+        for n in 0..RUNS {
+            runs.push(start(&engine, "fan", &format!("fan-{n}")).await);
+        }
+        probe.has_begun(SLOTS).await;
+        let all_queued = async {
+            for run in &runs {
+                until(&engine, *run, "TurnCompleted").await;
+            }
+        };
+        within("every run to have asked", all_queued).await;
+        assert_eq!((probe.running(), probe.begun()), (SLOTS, SLOTS), "every slot is busy");
+        let requests = runs.iter().map(|run| stage::cancel(&engine, *run));
+        for receipt in join_all(requests).await {
+            let left = comes_clean(&engine, receipt).await;
+            assert_eq!(left.attempts.len() as u64 + left.never_started, 5, "{left:#?}");
+        }
+        assert_eq!(probe.running(), 0);
+        // While some stop, their slots may be had by what is not cancelled yet, and is then told.
+        assert_eq!(probe.causes().len(), probe.begun());
+        for run in runs {
+            let ended = ending(&engine, run).await;
+            assert!(matches!(ended, RunEnding::Cancelled(..)), "{ended:?}");
+        }
+        let after = start(&engine, "next", "next-1").await;
+        next.has_begun(SLOTS).await;
+        next.let_go(SLOTS);
+        assert_eq!(ending(&engine, after).await, RunEnding::Completed(None));
+    })
+    .await;
 }

@@ -125,6 +125,30 @@ pub fn a_loser_leaves_the_rest_of_its_group_alone(harness: &dyn Harness) {
     assert_eq!(rang, [runs[0], runs[2]]);
 }
 
+/// R49: a commit that loses its race cancels nobody, neither on a row nor by a mark: what ran goes
+/// on, and what waited is handed out.
+pub fn a_refused_commit_cancels_nothing(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let run = world.start("a");
+    let mut turn = world.turn(run);
+    let few = turn.schedule_many(2, &spec("work"));
+    let many = turn.schedule_many(1_000, &spec("other"));
+    world.commit(turn).expect("nobody else writes");
+    let running = world.claim_one();
+    for targets in [few.clone(), many] {
+        let mut late = world.turn(run);
+        late.cancel(targets, "code");
+        world.run_turn(run, |_| {});
+        refused!(world.commit(late), Error::Conflict);
+    }
+    assert_eq!(world.renew(world.renewal()).cancels.len(), 0, "nobody is told to stop");
+    let left = world.leftovers(run);
+    assert_eq!((left.never_started, left.attempts.len()), (0, 1));
+    assert!(left.attempts[0].cause.is_none() && left.attempts[0].activity == running.activity);
+    let next = world.claim_one();
+    assert!(few.contains(next.activity), "the next in the queue is there");
+}
+
 /// Each commit of a group sees what those before it wrote.
 pub fn members_of_a_group_see_those_before_them(harness: &dyn Harness) {
     let world = World::new(harness);

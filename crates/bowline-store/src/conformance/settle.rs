@@ -200,6 +200,24 @@ pub fn the_story_of_a_cancelled_attempt_is_kept(harness: &dyn Harness) {
     assert_eq!((line.rung, line.leaked, line.lost), (Some(Rung::Abort), false, false));
 }
 
+/// A worker had it, and was told to stop before it began: it is listed with its rung, and is not
+/// counted among what no worker ever had.
+pub fn an_attempt_that_never_began_is_listed(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let claimed = begun(&world, retrying());
+    world.run_turn(claimed.run, |turn| turn.cancel(claimed.activity, "code"));
+    let report = Settle {
+        rung: Some(Rung::NeverStarted),
+        delivered_at: Some(world.tick(1)),
+        ..world.settling(&claimed, Ending::Cancelled(None))
+    };
+    assert_eq!(world.report(report).step, Step::Ended);
+    let left = world.leftovers(claimed.run);
+    let [line] = &left.attempts[..] else { panic!("{left:?}") };
+    assert_eq!((line.running, line.rung), (false, Some(Rung::NeverStarted)));
+    assert_eq!(left.never_started, 0);
+}
+
 /// A fenced attempt can leave what it had to say beside the outcome, once, and nothing else.
 pub fn a_late_result_is_kept_beside_the_outcome(harness: &dyn Harness) {
     let world = World::new(harness);

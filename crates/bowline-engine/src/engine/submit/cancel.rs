@@ -7,6 +7,7 @@ use bowline_core::{
     ReceiptId, Refusal, RequestId, RunId, RunLadder, Span, State, Status, limits::SPAN_MAX,
 };
 
+use super::Prepared;
 use crate::{Error, Result, engine::Core};
 
 /// Who asks for a cancel, why, under which request, and how hard they push.
@@ -76,6 +77,14 @@ pub enum CancelledOne {
 impl Core {
     /// Asks a run to cancel. A run that is closed already is a success: the receipt says so.
     pub(crate) async fn cancel(&self, to: Address, request: CancelRequest) -> Result<ReceiptId> {
+        self.send(self.prepare_cancel(to, request)?).await
+    }
+
+    pub(crate) fn prepare_cancel(
+        &self,
+        to: Address,
+        request: CancelRequest,
+    ) -> Result<Prepared<ReceiptId>> {
         let cause = request.cause()?;
         let cancel = Cancel {
             cause: cause.clone(),
@@ -83,7 +92,7 @@ impl Core {
             external: None,
             wire: None,
         };
-        self.with_receipt(to, Message::Cancel(Box::new(cancel)), cause).await
+        Ok(self.with_receipt(to, Message::Cancel(Box::new(cancel)), cause))
     }
 
     /// Cancels one activity, timer or child of a run.
@@ -99,7 +108,7 @@ impl Core {
             return Ok(met);
         }
         let message = Message::CancelOne(target, cause);
-        match self.post_message(Address::Run(run), message, None).await {
+        match self.post_message(Address::Run(run), message).await {
             Ok(_) => Ok(met),
             // It closed just now.
             Err(Error::Closed { status, .. }) => Ok(CancelledOne::Closed(status)),

@@ -50,14 +50,10 @@ impl StartOptions {
 
 impl Core {
     /// Starts a run, or answers with the one that serves instead.
-    pub(crate) async fn start(self: &Arc<Self>, mut options: StartOptions) -> Result<RunId> {
-        options.started.request_id = self.named(options.started.request_id);
-        let request_id = options.started.request_id.clone();
+    pub(crate) async fn start(self: &Arc<Self>, options: StartOptions) -> Result<RunId> {
         let conflict = options.conflict;
-        let otherwise = options.signal.clone().map(|signal| Message::Signal(Box::new(signal)));
-        let birth = self.birth(options)?;
-        let started = birth.clone();
-        let start = StartRun { birth, request_id, conflict, otherwise, now: self.now() };
+        let start = self.starting(options)?;
+        let started = start.birth.clone();
         let posted = self.post(Posting::Start(Box::new(start))).await;
         if let Err(Error::AlreadyStarted { run, status }) = &posted
             && conflict == Conflict::TerminateExisting
@@ -66,13 +62,16 @@ impl Core {
             let cause = Cause::requested("another run was started in its place", "");
             return self.replace(RunKey::Run(*run), started, cause).await;
         }
-        match posted? {
-            Posted::Started(run)
-            | Posted::Existing(run)
-            | Posted::Repeated(run)
-            | Posted::Delivered(run, _) => Ok(run),
-            other => Err(Error::Invalid(format!("unexpected answer to a start: {other:?}"))),
-        }
+        run_of(posted?)
+    }
+
+    pub(super) fn starting(&self, mut options: StartOptions) -> Result<StartRun> {
+        options.started.request_id = self.named(options.started.request_id);
+        let request_id = options.started.request_id.clone();
+        let conflict = options.conflict;
+        let otherwise = options.signal.clone().map(|signal| Message::Signal(Box::new(signal)));
+        let birth = self.birth(options)?;
+        Ok(StartRun { birth, request_id, conflict, otherwise, now: self.now() })
     }
 
     fn birth(&self, options: StartOptions) -> Result<Birth> {
@@ -90,5 +89,16 @@ impl Core {
             wire: None,
             now: self.now(),
         }))
+    }
+}
+
+/// The run that a start has led to.
+pub(super) fn run_of(posted: Posted) -> Result<RunId> {
+    match posted {
+        Posted::Started(run)
+        | Posted::Existing(run)
+        | Posted::Repeated(run)
+        | Posted::Delivered(run, _) => Ok(run),
+        other => Err(Error::Invalid(format!("unexpected answer to a start: {other:?}"))),
     }
 }

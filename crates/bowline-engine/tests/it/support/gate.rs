@@ -46,6 +46,7 @@ struct State {
     calls: Vec<Method>,
     cancels: Vec<Written>,
     renewed: Vec<usize>,
+    claims: usize,
 }
 
 /// What of a commit that cancels activities says how much it cost.
@@ -153,6 +154,13 @@ impl Gates {
     /// Of every renewal that was answered: how many cancels the answer named.
     pub(crate) fn renewed(&self) -> Vec<usize> {
         self.0.lock().renewed.clone()
+    }
+
+    /// True if activities were looked for, and nobody looks for them now.
+    pub(crate) fn are_at_rest(&self) -> bool {
+        let state = self.0.lock();
+        let claims = state.calls.iter().filter(|call| **call == Method::ClaimActivities).count();
+        claims > 0 && claims == state.claims
     }
 
     fn called(&self, method: Method) -> Result<()> {
@@ -333,7 +341,14 @@ impl Store for Gated {
 
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {
         let call = move |inner: Arc<dyn Store>| inner.claim_activities(claim);
-        self.one(Method::ClaimActivities, &Call::Other, call, |found| Call::Activities(found))
+        let gates = self.gates.clone();
+        let claimed =
+            self.one(Method::ClaimActivities, &Call::Other, call, |found| Call::Activities(found));
+        Box::pin(async move {
+            let claimed = claimed.await;
+            gates.0.lock().claims += 1;
+            claimed
+        })
     }
 
     fn commit(&self, commits: Vec<Commit>) -> Answer<Vec<Result<Committed>>> {

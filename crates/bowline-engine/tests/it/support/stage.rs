@@ -78,6 +78,17 @@ impl Stage {
             .queue(QUEUE, options)
     }
 
+    /// Waits until the worker of the first process has looked for activities and found none: from
+    /// then on a commit that schedules one also starts it. While it looks, its slots are its own.
+    pub(crate) async fn rests(&self) {
+        within("the worker to be at rest", async {
+            while !self.gates.are_at_rest() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+
     /// Opens the store again, as after a crash of whoever had it.
     pub(crate) fn reopen(&self) {
         *self.store.lock().unwrap() = (self.open)();

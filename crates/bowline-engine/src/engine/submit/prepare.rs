@@ -1,0 +1,125 @@
+//! Requests that are built and not yet sent.
+//!
+//! In:    what a door asks for.
+//! Out:   a posting, and what the store's answer to it means. Doors send it at once; who has a
+//!        transaction of the application's own puts it in there, and it is sent with the commit.
+//! Never: changes anything by itself. One that is dropped was never asked for.
+
+use std::fmt;
+
+use bowline_core::{
+    Address, Cause, Conflict, Message, ReceiptId, RequestId, RunId, Signal, Terminate,
+};
+use bowline_store::{NewReceipt, Posted, Posting};
+
+use super::StartOptions;
+use crate::{Error, Result, engine::Core};
+
+/// A request that is built and not sent. It belongs into one transaction of the store that its
+/// engine runs on: [`posting`](Self::posting) goes in, and [`answer`](Self::answer) says what came
+/// of it. Once that transaction is committed, [`Engine::posted`](crate::Engine::posted) is told.
+#[must_use = "it is not sent yet: put it into a transaction"]
+pub struct Prepared<T> {
+    posting: Posting,
+    read: Box<dyn FnOnce(Posted) -> Result<T> + Send>,
+}
+
+impl<T> Prepared<T> {
+    fn new(posting: Posting, read: impl FnOnce(Posted) -> Result<T> + Send + 'static) -> Self {
+        Self { posting, read: Box::new(read) }
+    }
+
+    /// What the store must be given.
+    pub fn posting(&self) -> &Posting {
+        &self.posting
+    }
+
+    /// What the store's answer means. It counts once the transaction is committed.
+    ///
+    /// # Errors
+    /// The store's, as the engine says them.
+    pub fn answer(self, posted: bowline_store::Result<Posted>) -> Result<T> {
+        (self.read)(posted?)
+    }
+}
+
+impl<T> fmt::Debug for Prepared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Prepared").field(&self.posting).finish()
+    }
+}
+
+impl Core {
+    /// Sends a request.
+    pub(super) async fn send<T>(&self, prepared: Prepared<T>) -> Result<T> {
+        let Prepared { posting, read } = prepared;
+        read(self.post(posting).await?)
+    }
+
+    /// A start inside a transaction.
+    pub(crate) fn prepare_start(&self, options: StartOptions) -> Result<Prepared<RunId>> {
+        if options.conflict == Conflict::TerminateExisting {
+            let why = "a start inside a transaction cannot take an open run's place: terminate \
+                       that run first, or choose another policy";
+            return Err(Error::Invalid(why.into()));
+        }
+        let start = self.starting(options)?;
+        Ok(Prepared::new(Posting::Start(Box::new(start)), super::start::run_of))
+    }
+
+    pub(crate) fn prepare_signal(&self, to: Address, signal: Signal) -> Result<Prepared<RunId>> {
+        let signal = Signal { request_id: self.named(signal.request_id), ..signal };
+        let text = signal.name.as_str();
+        if text.is_empty() || text.len() > bowline_core::limits::TEXT_MAX {
+            return Err(Error::Invalid("a signal needs a name of at most 1,000 bytes".into()));
+        }
+        if signal.input.as_ref().is_some_and(|p| p.len() > bowline_core::limits::PAYLOAD_MAX) {
+            return Err(Error::Invalid("the signal's input is larger than 2 MiB".into()));
+        }
+        let message = Message::Signal(Box::new(signal));
+        let posting = Posting::Message { to, message, now: self.now(), receipt: None };
+        Ok(Prepared::new(posting, |posted| match posted {
+            Posted::Delivered(run, _) | Posted::Repeated(run) => Ok(run),
+            other => Err(Error::Invalid(format!("unexpected answer to a signal: {other:?}"))),
+        }))
+    }
+
+    pub(super) fn prepare_terminate(&self, to: Address, cause: Cause) -> Prepared<ReceiptId> {
+        let terminate = Terminate { cause: cause.clone(), details: None, wire: None };
+        self.with_receipt(to, Message::Terminate(Box::new(terminate)), cause)
+    }
+
+    pub(super) fn with_receipt(
+        &self,
+        to: Address,
+        message: Message,
+        cause: Cause,
+    ) -> Prepared<ReceiptId> {
+        let now = self.now();
+        let id = ReceiptId(self.draw());
+        let keep_until = now.after(self.settings.receipts_kept);
+        // If it comes to nothing, one look is in vain.
+        self.bells.sweep_at(keep_until);
+        let receipt = Some(NewReceipt { id, cause, keep_until });
+        let posting = Posting::Message { to, message, now, receipt };
+        // A run that is closed already is a success: the receipt says so.
+        Prepared::new(posting, move |_| Ok(id))
+    }
+
+    /// A request without a name gets one: a post whose outcome was unknown is sent again, and
+    /// must count once.
+    pub(super) fn named(&self, request_id: RequestId) -> RequestId {
+        match request_id.is_empty() {
+            true => format!("{:032x}", self.draw()).into(),
+            false => request_id,
+        }
+    }
+
+    /// Something was posted, here or in a transaction that is committed now.
+    pub(crate) fn posted(&self, posted: &Posted) {
+        match posted {
+            Posted::Delivered(run, _) => self.net.owe(*run),
+            _ => self.net.touch(),
+        }
+    }
+}
