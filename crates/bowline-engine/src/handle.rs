@@ -75,6 +75,7 @@ impl Engine {
     /// If the options are not acceptable. That the workflow id is taken is said by the answer to
     /// the posting.
     pub fn prepare_start(&self, options: StartOptions) -> Result<Prepared<RunId>> {
+        self.core.is_open()?;
         self.core.prepare_start(options)
     }
 
@@ -87,6 +88,7 @@ impl Engine {
         to: impl Into<Address>,
         signal: Signal,
     ) -> Result<Prepared<RunId>> {
+        self.core.is_open()?;
         self.core.prepare_signal(to.into(), signal)
     }
 
@@ -100,6 +102,7 @@ impl Engine {
         to: impl Into<Address>,
         request: CancelRequest,
     ) -> Result<Prepared<ReceiptId>> {
+        self.core.is_open()?;
         self.core.prepare_cancel(to.into(), request)
     }
 

@@ -223,7 +223,7 @@ impl Builder {
     /// message says what to change. Nothing has begun then.
     pub async fn start(self) -> Result<Bowline, ClientError> {
         let Parts { app, activities, workflows, queues, settings, place } = self.parts()?;
-        let (store, mut engine) = open::engine(place)?;
+        let open::Opened { store, mut engine, transactions } = open::open(place)?;
         for (name, code) in activities {
             engine = engine.activity(name, code);
         }
@@ -236,7 +236,7 @@ impl Builder {
         let engine = settings.into_iter().fold(engine, |engine, set| set(engine));
         let engine = engine.start().await?;
         warn_unregistered(&engine, &app).await?;
-        Ok(Bowline::new(engine, app, store))
+        Ok(Bowline::new(engine, app, store).with_transactions(transactions))
     }
 
     /// Starts, works until ctrl-c, and then lets running activities finish for a while.

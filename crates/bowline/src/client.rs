@@ -18,6 +18,7 @@ use crate::{
     Builder, Workflow,
     builder::Place,
     ctx::{App, assert_path},
+    transaction::Transactions,
 };
 
 pub use cancel::CancelCall;
@@ -28,6 +29,7 @@ pub use receipt::Receipt;
 pub use recording::Recording;
 pub use run::{AnyRun, Run};
 pub use start::{IfClosed, IfExists, StartCall};
+pub(crate) use start::{begun, unreadable};
 pub use tree::{CancelTree, CancelledActivity, CancelledRun};
 
 /// A running program: everything can be asked of it. Cheap to clone.
@@ -36,6 +38,7 @@ pub struct Bowline {
     engine: Engine,
     app: Arc<App>,
     store: Arc<dyn Store>,
+    transactions: Option<Arc<dyn Transactions>>,
 }
 
 impl Bowline {
@@ -51,7 +54,20 @@ impl Bowline {
     }
 
     pub(crate) fn new(engine: Engine, app: Arc<App>, store: Arc<dyn Store>) -> Self {
-        Self { engine, app, store }
+        Self { engine, app, store, transactions: None }
+    }
+
+    /// The same, on a store that runs transactions of the application's own.
+    pub(crate) fn with_transactions(self, transactions: Option<Arc<dyn Transactions>>) -> Self {
+        Self { transactions, ..self }
+    }
+
+    pub(crate) fn transactions(&self) -> Option<&Arc<dyn Transactions>> {
+        self.transactions.as_ref()
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
     }
 
     pub(crate) fn engine(&self) -> &Engine {

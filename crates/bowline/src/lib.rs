@@ -43,6 +43,7 @@ mod race;
 mod registry;
 mod retry;
 mod scope;
+mod transaction;
 mod value;
 mod workflow;
 
@@ -76,6 +77,7 @@ pub use race::{Either, either, join, join_all, race, try_join_all};
 pub use registry::{ActivityOptions, WorkflowOptions};
 pub use retry::Retry;
 pub use scope::{Item, Scope, Stopped};
+pub use transaction::{Request, Transaction, Tx};
 pub use value::Give;
 pub use workflow::Workflow;
 

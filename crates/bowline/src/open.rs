@@ -1,5 +1,7 @@
 //! The one place of this crate that names a store.
 
+mod sqlite;
+
 use std::{path::Path, sync::Arc};
 
 use bowline_engine::{Builder, Engine, store::Store};
@@ -8,20 +10,33 @@ use bowline_sqlite::SqliteStore;
 use crate::{
     ClientError,
     builder::{Place, crash_file},
+    transaction::Transactions,
 };
 
-/// The store at a place, and an engine on it.
-pub(crate) fn engine(place: Place) -> Result<(Arc<dyn Store>, Builder), ClientError> {
+/// A store that is open, and an engine on it.
+pub(crate) struct Opened {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) engine: Builder,
+    /// Set if the store runs transactions of the application's own.
+    pub(crate) transactions: Option<Arc<dyn Transactions>>,
+}
+
+/// The store at a place.
+pub(crate) fn open(place: Place) -> Result<Opened, ClientError> {
     match place {
-        Place::Store(store) => Ok((store.clone(), Engine::builder(store))),
+        Place::Store(store) => {
+            let engine = Engine::builder(store.clone());
+            Ok(Opened { store, engine, transactions: None })
+        }
         Place::Url(url) if url.contains("://") => Err(ClientError::Invalid(format!(
             "{url:?} is not a place that a store can be opened at: give the path of a file"
         ))),
         Place::Url(path) => {
             let path = Path::new(&path);
             let store = SqliteStore::open(path).map_err(bowline_engine::Error::from)?;
-            let store: Arc<dyn Store> = Arc::new(store);
-            Ok((store.clone(), Engine::builder(store).crash_file(crash_file(path))))
+            let store = Arc::new(store);
+            let engine = Engine::builder(store.clone()).crash_file(crash_file(path));
+            Ok(Opened { store: store.clone(), engine, transactions: Some(store) })
         }
     }
 }

@@ -97,10 +97,7 @@ impl Core {
     }
 
     pub(crate) async fn post(&self, posting: Posting) -> Result<Posted> {
-        if self.stopping.is_cancelled() {
-            // Nobody here would work on it.
-            return Err(Error::ShuttingDown);
-        }
+        self.is_open()?;
         let posted = self
             .retrying(|| {
                 let posted = self.store.post(vec![posting.clone()]);
@@ -109,6 +106,14 @@ impl Core {
             .await?;
         self.posted(&posted);
         Ok(posted)
+    }
+
+    /// Refuses what nobody here would work on.
+    pub(crate) fn is_open(&self) -> Result<()> {
+        match self.stopping.is_cancelled() {
+            true => Err(Error::ShuttingDown),
+            false => Ok(()),
+        }
     }
 
     /// Sends a signal.

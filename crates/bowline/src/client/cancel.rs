@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use bowline_engine::{CancelRequest, Error as EngineError, core::Address};
+use bowline_engine::{CancelRequest, core::Address};
 
 use super::{AnyRun, ClientError, Receipt};
 
@@ -40,10 +40,7 @@ impl CancelCall {
         let (run, to, request) = self.prepare();
         match run.bowline().engine().cancel(to, request).await {
             Ok(id) => Ok(Receipt::new(run.bowline().clone(), id)),
-            Err(EngineError::NotFound(_)) => {
-                Err(ClientError::NotFound(format!("run of {:?}", run.id())))
-            }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(run.missing(error)),
         }
     }
 }

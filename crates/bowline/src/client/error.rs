@@ -1,5 +1,7 @@
 //! What a caller from outside may be told.
 
+use std::sync::Arc;
+
 use bowline_engine as engine;
 
 use crate::Ended;
@@ -48,6 +50,9 @@ pub enum ClientError {
     /// What came back cannot be read as the type that was asked for.
     #[error("{0}")]
     Unreadable(crate::Failure),
+    /// A statement of a transaction failed.
+    #[error("a statement failed: {0}")]
+    Sql(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// Anything else that the engine says.
     #[error(transparent)]
     Engine(engine::Error),
@@ -63,6 +68,7 @@ impl ClientError {
             Self::AlreadyStarted { .. } => "id_taken",
             Self::Parked { .. } => "parked",
             Self::Unreadable(_) => "unreadable",
+            Self::Sql(_) => "sql",
             Self::Engine(error) => error.code(),
         }
     }
@@ -76,6 +82,14 @@ impl From<engine::Error> for ClientError {
             engine::Error::Parked { failures, reason } => Self::Parked { failures, reason },
             other => Self::Engine(other),
         }
+    }
+}
+
+/// So that `?` serves both the statements and the requests of a transaction.
+#[cfg(feature = "_rusqlite")]
+impl From<rusqlite::Error> for ClientError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(Arc::new(error))
     }
 }
 

@@ -47,14 +47,14 @@ impl AnyRun {
         &self.bowline
     }
 
-    fn address(&self) -> Address {
+    pub(crate) fn address(&self) -> Address {
         match self.run {
             Some(run) => Address::Chain(run),
             None => Address::Current(Namespace(1), self.id.as_str().into()),
         }
     }
 
-    fn missing(&self, error: bowline_engine::Error) -> ClientError {
+    pub(crate) fn missing(&self, error: bowline_engine::Error) -> ClientError {
         match error {
             bowline_engine::Error::NotFound(_) => {
                 ClientError::NotFound(format!("run of {:?}", self.id))

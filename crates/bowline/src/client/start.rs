@@ -5,7 +5,7 @@ use std::{marker::PhantomData, pin::Pin, time::Duration};
 use bowline_engine::{
     Error as EngineError, StartOptions,
     core::{
-        Conflict, Failure as Raw, Name, Payload, Reuse, RunLadder, SearchField, SearchValue,
+        Conflict, Failure as Raw, Name, Payload, Reuse, RunId, RunLadder, SearchField, SearchValue,
         Signal as RawSignal, Span, WorkflowId, limits,
     },
 };
@@ -179,13 +179,8 @@ impl<T, E> StartCall<T, E> {
     async fn send(self) -> Result<Run<T, E>, ClientError> {
         let (bowline, options) = self.prepare()?;
         let (name, id) = (options.started.name.clone(), options.started.workflow_id.clone());
-        match Box::pin(bowline.engine().start(options)).await {
-            Ok(run) => Ok(Run::of(bowline, name, id.to_string(), run)),
-            Err(EngineError::AlreadyStarted { status, .. }) => {
-                Err(ClientError::AlreadyStarted { id: id.to_string(), status })
-            }
-            Err(error) => Err(error.into()),
-        }
+        let run = Box::pin(bowline.engine().start(options)).await;
+        begun(bowline, name, id.to_string(), run)
     }
 }
 
@@ -195,6 +190,22 @@ impl<T: 'static, E: 'static> IntoFuture for StartCall<T, E> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.send())
+    }
+}
+
+/// What a start has led to.
+pub(crate) fn begun<T, E>(
+    bowline: Bowline,
+    name: Name,
+    id: String,
+    run: Result<RunId, EngineError>,
+) -> Result<Run<T, E>, ClientError> {
+    match run {
+        Ok(run) => Ok(Run::of(bowline, name, id, run)),
+        Err(EngineError::AlreadyStarted { status, .. }) => {
+            Err(ClientError::AlreadyStarted { id, status })
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -6,6 +6,7 @@ mod cancelling;
 mod client;
 mod mistakes;
 mod quote;
+mod transaction;
 mod trip;
 
 use std::path::Path;

@@ -1,0 +1,254 @@
+//! The application's own transaction: its rows and what it asks of runs are kept together, or not
+//! at all.
+//!
+//! In:    a closure, and the requests that it puts into its transaction.
+//! Out:   the store's transaction is asked to keep all of it; then the engine is told.
+//! Never: names a store. What a store lends its closure is a [`Seat`].
+
+mod send;
+
+use bowline_engine::{
+    Error as EngineError,
+    store::{Answer, Error as StoreError, Posted, Posting},
+};
+use tokio::sync::oneshot;
+
+use crate::{Bowline, ClientError, Give, Receipt, Run, Signal, Workflow};
+
+pub use send::Request;
+
+/// A transaction that requests can be put into: [`start_in`](Bowline::start_in),
+/// [`signal_in`](Bowline::signal_in) and [`cancel_in`](Bowline::cancel_in) take one. They take
+/// effect when it is committed, and never if it is rolled back.
+///
+/// This crate implements it for what its own stores work with; [`Tx`] is the one of a SQLite file.
+pub trait Transaction {
+    /// What a request is answered with: a `Result` where the driver answers at once, a future of
+    /// one where it does not.
+    type Answer<'t, T>
+    where
+        Self: 't,
+        T: 't;
+
+    /// Puts a request in.
+    fn put<T: Send + 'static>(&mut self, request: Request<T>) -> Self::Answer<'_, T>;
+}
+
+/// What a store lends to the closure of a transaction.
+pub(crate) trait Seat {
+    fn post(&mut self, posting: &Posting) -> Result<Posted, StoreError>;
+
+    #[cfg(feature = "_rusqlite")]
+    fn connection(&self) -> &rusqlite::Connection;
+}
+
+/// Work for a transaction; answers whether it is to be kept.
+pub(crate) type Work = Box<dyn FnOnce(&mut dyn Seat) -> bool + Send>;
+
+/// A store that runs closures in transactions of their own.
+pub(crate) trait Transactions: Send + Sync {
+    /// Runs the closure, and keeps what it did if it says so. An error says that the store could
+    /// not do it, and nothing was kept.
+    fn run(&self, work: Work) -> Answer<Result<(), StoreError>>;
+}
+
+/// What the closure of [`Bowline::transaction`] works with.
+pub struct Tx<'t> {
+    seat: &'t mut (dyn Seat + 't),
+    bowline: Bowline,
+    posted: Vec<Posted>,
+}
+
+impl Tx<'_> {
+    /// The connection, for the application's own statements.
+    ///
+    /// A program links SQLite once, so this is the `rusqlite` of its own `Cargo.toml`, in whichever
+    /// of the versions from 0.32 to 0.41 that names.
+    ///
+    /// Transactions, savepoints, settings, attached files and temporary tables are not the
+    /// closure's to change, and neither are Bowline's tables: such a statement fails, and the
+    /// transaction with it. Foreign keys are enforced.
+    #[cfg(feature = "_rusqlite")]
+    pub fn connection(&self) -> &rusqlite::Connection {
+        self.seat.connection()
+    }
+}
+
+impl Transaction for Tx<'_> {
+    type Answer<'t, T>
+        = Result<T, ClientError>
+    where
+        Self: 't,
+        T: 't;
+
+    fn put<T: Send + 'static>(&mut self, request: Request<T>) -> Result<T, ClientError> {
+        let (posting, read) = request.for_store_of(&self.bowline)?;
+        let posted = self.seat.post(&posting);
+        self.posted.extend(posted.as_ref().ok().cloned());
+        read(posted)
+    }
+}
+
+impl std::fmt::Debug for Tx<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tx").field("posted", &self.posted).finish_non_exhaustive()
+    }
+}
+
+impl Bowline {
+    /// Runs a closure in a transaction on the SQLite file that the state is in. What it writes
+    /// there through [`Tx::connection`] and what it starts, signals and cancels with
+    /// [`start_in`](Self::start_in), [`signal_in`](Self::signal_in) and
+    /// [`cancel_in`](Self::cancel_in) become visible together when it returns `Ok`; if it returns
+    /// an error or panics, nothing has happened.
+    ///
+    /// ```
+    /// use bowline::prelude::*;
+    ///
+    /// async fn checkout(ctx: Ctx, order: String) -> bowline::Result<String> {
+    ///     ctx.sleep(std::time::Duration::from_secs(3600)).await;
+    ///     Ok(order)
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let file = folder.path().join("orders.db").display().to_string();
+    /// let bowline = Bowline::open(file).workflow(checkout).start().await?;
+    ///
+    /// // The order and its workflow begin together,
+    /// let shop = bowline.clone();
+    /// let run = bowline
+    ///     .transaction(move |tx| {
+    ///         tx.connection().execute("CREATE TABLE orders (id TEXT PRIMARY KEY)", [])?;
+    ///         tx.connection().execute("INSERT INTO orders VALUES ('order-42')", [])?;
+    ///         shop.start_in(tx, checkout, "order-42", "a rope")
+    ///     })
+    ///     .await?;
+    ///
+    /// // and end together.
+    /// let shop = bowline.clone();
+    /// let receipt = bowline
+    ///     .transaction(move |tx| {
+    ///         tx.connection().execute("DELETE FROM orders WHERE id = 'order-42'", [])?;
+    ///         shop.cancel_in(tx, "order-42", "the order was deleted")
+    ///     })
+    ///     .await?;
+    /// receipt.wait(Phase::Clean).await?;
+    /// assert!(matches!(run.outcome().await?, Err(Ended::Cancelled(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// **Where the application's tables are.** In the same file, under names that are not
+    /// Bowline's; the operating page lists those. Other connections may read them at any time, and
+    /// write to them as long as they do not keep the file for seconds.
+    ///
+    /// **`rusqlite`.** [`Tx::connection`] is there if a feature named after a version of it is on,
+    /// such as `rusqlite-0_41`. Name the one that your own `Cargo.toml` has. Without such a
+    /// feature a transaction still makes several requests one.
+    ///
+    /// **Be quick.** Nothing else is written while the closure runs: no turn, no outcome, no
+    /// cancel. Do slow work before, and do not wait in it for anything. What it asks of a `Bowline`
+    /// other than through `tx` is refused on its thread.
+    ///
+    /// **Once begun, it is done.** If the caller goes away while it waits, the transaction is
+    /// carried out all the same. Handles that the closure returns ([`Run`], [`Receipt`]) can be
+    /// used when this has returned.
+    ///
+    /// # Errors
+    /// The closure's own, after everything was rolled back. Or a [`ClientError`] in its clothes: if
+    /// the state is not in a SQLite file that [`Bowline::open`] opened, another connection keeps
+    /// the file, the commit fails, or the closure did something that is not its to do.
+    ///
+    /// # Panics
+    /// If the closure panics, after everything was rolled back.
+    pub async fn transaction<T, E>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<ClientError> + Send + 'static,
+    {
+        let Some(transactions) = self.transactions() else {
+            let why = "this store runs no transactions of the application's: open a SQLite file \
+                       with `Bowline::open`";
+            return Err(ClientError::Invalid(why.to_owned()).into());
+        };
+        let (sender, mut ended) = oneshot::channel();
+        let bowline = self.clone();
+        let done = transactions.run(Box::new(move |seat| {
+            let mut tx = Tx { seat, bowline, posted: Vec::new() };
+            let result = work(&mut tx);
+            let keep = result.is_ok();
+            // Nobody hears of it if nobody waits any more.
+            let _ = sender.send((result, tx.posted));
+            keep
+        }));
+        done.await.map_err(|error| ClientError::from(EngineError::from(error)))?;
+        let (result, posted) = ended.try_recv().expect("a closure that ran has said how it ended");
+        if result.is_ok() {
+            posted.iter().for_each(|posted| self.engine().posted(posted));
+        }
+        result
+    }
+
+    /// Starts a run as part of a transaction; see [`transaction`](Self::transaction). The handle
+    /// can be used once that is committed. `bowline.start(…).send_in(tx)` is the same with options.
+    ///
+    /// Answered with an error if the workflow id is taken, or the workflow is not registered.
+    /// Nothing was changed by it then, and the transaction can still be committed.
+    pub fn start_in<'t, X, F, M>(
+        &self,
+        tx: &'t mut X,
+        workflow: F,
+        id: impl Into<String>,
+        input: impl Give<F::Input>,
+    ) -> X::Answer<'t, Run<F::Output, F::Error>>
+    where
+        X: Transaction,
+        F: Workflow<M>,
+        F::Output: 'static,
+        F::Error: 'static,
+    {
+        self.start(workflow, id, input).send_in(tx)
+    }
+
+    /// Sends a signal to the newest run of a workflow id as part of a transaction; see
+    /// [`transaction`](Self::transaction).
+    ///
+    /// Answered with an error if there is no such run, or it is closed. Nothing was changed by it
+    /// then, and the transaction can still be committed.
+    pub fn signal_in<'t, X, V>(
+        &self,
+        tx: &'t mut X,
+        id: impl Into<String>,
+        signal: Signal<V>,
+        value: impl Give<V>,
+    ) -> X::Answer<'t, ()>
+    where
+        X: Transaction,
+    {
+        self.run(id).signal_in(tx, signal, value)
+    }
+
+    /// Asks the newest run of a workflow id to cancel as part of a transaction; see
+    /// [`transaction`](Self::transaction). The receipt can be used once that is committed.
+    /// `bowline.run(id).cancel(…).send_in(tx)` is the same with options.
+    ///
+    /// Answered with an error if there is no such run. Nothing was changed by it then: pass the
+    /// error on and all is rolled back, or handle it and commit the rest. A run that is closed
+    /// already is a success, and the receipt shows it.
+    pub fn cancel_in<'t, X>(
+        &self,
+        tx: &'t mut X,
+        id: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> X::Answer<'t, Receipt>
+    where
+        X: Transaction,
+    {
+        self.run(id).cancel(reason).send_in(tx)
+    }
+}
