@@ -13,9 +13,12 @@ use crate::{
 pub(super) fn schedule(
     draft: &mut Draft,
     turn: EventId,
-    spec: ActivitySpec,
+    mut spec: ActivitySpec,
     wire: Option<Blob>,
 ) -> Result<(), Refusal> {
+    if spec.queue.is_empty() {
+        spec.queue = draft.state.started.queue.clone();
+    }
     if let Some((fault, why)) = fault(draft, &spec) {
         return Err(Refusal::Command(fault, why));
     }
