@@ -20,7 +20,8 @@ pub struct CancelTree {
     from: Option<Time>,
 }
 
-/// One run of the tree. Spans are counted from the request.
+/// One run of the tree. Spans are counted from the request, or from the first decision where code
+/// stopped something and nobody had asked.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CancelledRun {
@@ -42,7 +43,7 @@ pub struct CancelledRun {
     pub closed: Option<Duration>,
 }
 
-/// One activity of the tree that had started. Spans are counted from the request.
+/// One activity of the tree that had started. Spans are counted as for runs.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CancelledActivity {
@@ -80,7 +81,8 @@ impl CancelTree {
     pub(crate) fn new(left: Leftovers) -> Self {
         let receipt = left.receipt.as_ref().map(|receipt| receipt.requested_at);
         let asked = left.runs.iter().filter_map(|line| Some(line.cancel.as_ref()?.requested_at));
-        let from = receipt.or_else(|| asked.min());
+        let decided = left.attempts.iter().filter_map(|line| line.decided_at);
+        let from = receipt.or_else(|| asked.min()).or_else(|| decided.min());
         Self { left, from }
     }
 
@@ -109,7 +111,7 @@ impl CancelTree {
         self.left.receipt.as_ref().map(|receipt| &receipt.cause)
     }
 
-    /// When it was asked for.
+    /// When it was asked for or, where nobody asked, first decided.
     pub fn requested_at(&self) -> Option<SystemTime> {
         self.from.map(moment)
     }

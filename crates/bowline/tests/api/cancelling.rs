@@ -78,6 +78,11 @@ async fn a_scope_stopped_by_its_deadline_says_so() {
     let bowline = place.open().workflow(limited).activity(waits).start().await.unwrap();
     let run = bowline.start(limited, "l", ()).await.unwrap();
     run.result().await.unwrap();
+    let stopped = run.tree().await.unwrap().activities().remove(0);
+    assert_eq!(stopped.cause.map(|cause| cause.code), Some(Code::Deadline));
+    // Nobody asked, so the hops are counted from the decision.
+    assert_eq!(stopped.decided, Some(Duration::ZERO));
+    assert!(stopped.delivered.is_some() && stopped.stopped.is_some(), "the hops have times");
 }
 
 async fn late(ctx: Ctx) -> bowline::Result<()> {

@@ -55,6 +55,13 @@ impl CancelTree {
         let inside: Vec<&RunLine> =
             self.left.runs.iter().filter(|other| is_below(other, line)).collect();
         write!(f, "{head}{} ({}) {}", line.workflow_id, line.name, line.status)?;
+        // The first line of all has the cause of the run that was asked.
+        let told = self.left.receipt.as_ref().map(|receipt| &receipt.cause);
+        if let Some(cause) = line.cancel.as_ref().map(|cancel| &cancel.cause)
+            && Some(cause) != told
+        {
+            write!(f, " [{}]", cause.code)?;
+        }
         let decided = line.cancel.as_ref().and_then(|cancel| cancel.decided_at);
         self.hops(f, &[("decided", self.since(decided)), ("closed", self.since(line.closed_at))])?;
         let mut rest = attempts.len() + inside.len();
