@@ -22,6 +22,16 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Start a small fleet of runs on a temporary file, stop them in every way there is, kill the
+    /// worker in the middle, and prove that nothing is left; exit code 1 if something is.
+    Demo {
+        /// Keep the store, in a new directory of this name.
+        #[arg(long)]
+        keep: Option<PathBuf>,
+        /// Be the worker of a demo, on this file, and talk with it over the pipes.
+        #[arg(long, hide = true)]
+        worker: Option<PathBuf>,
+    },
     /// List runs, the newest first.
     List {
         /// The store file.

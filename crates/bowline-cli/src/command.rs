@@ -3,6 +3,7 @@
 mod backup;
 mod cancel;
 mod check;
+mod demo;
 mod list;
 mod orphans;
 mod show;
@@ -20,6 +21,9 @@ use crate::{
 pub(crate) async fn run(args: Args) -> Result<ExitCode> {
     let print = Printer { json: args.json };
     match args.command {
+        Command::Demo { keep, worker } => {
+            demo::run(demo::Options { json: args.json, keep, worker }).await
+        }
         Command::List { store, status, workflow, quarantined, limit } => {
             let wanted = list::Wanted { status, workflow, quarantined, limit: limit.into() };
             list::run(&store, wanted, print).await

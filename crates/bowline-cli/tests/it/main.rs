@@ -1,5 +1,7 @@
 //! The command as a user meets it: what it prints, and how it exits.
 
+mod demo;
+
 use std::{
     path::Path,
     process::{Command, Output},
