@@ -1,14 +1,16 @@
 //! Who waits for an update to be taken or answered.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, pin::pin};
 
-use bowline_core::{Event, EventKind, Message, RunId, UpdateId, UpdateRequest, UpdateStage};
-use bowline_store::Read;
+use bowline_core::{
+    Event, EventId, EventKind, Message, RunId, UpdateId, UpdateRequest, UpdateStage,
+};
+use bowline_store::{Head, Read, RunKey};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::Core;
-use crate::{Error, Result};
+use super::{Core, follow::Follower};
+use crate::{Error, Result, limits};
 
 type Key = (RunId, UpdateId);
 
@@ -45,22 +47,48 @@ impl Core {
         let id = request.id.clone();
         let told = self.updates.wait(run, id.clone());
         self.post_message(run.into(), Message::Update(Box::new(request))).await?;
+        let follower = Follower::default();
+        self.followers.follow(&follower, run);
+        let mut told = pin!(told);
         // The same update, sent again, may have been answered long ago.
-        if let Some(stage) = self.answered(run, &id).await? {
-            return Ok(stage);
-        }
-        tokio::select! {
-            biased;
-            stage = told => stage.map_err(|_| Error::ShuttingDown),
-            () = self.stopping.cancelled() => Err(Error::ShuttingDown),
+        let mut from = EventId(1);
+        loop {
+            let (answer, head) = self.answered(run, &id, from).await?;
+            if let Some(stage) = answer {
+                return Ok(stage);
+            }
+            from = head.next_event;
+            // Whoever closed the run is about to say what became of the update, unless it died.
+            let given_up = self.now().after(limits::QUERY);
+            tokio::select! {
+                biased;
+                stage = &mut told => return stage.map_err(|_| Error::ShuttingDown),
+                () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
+                // Whoever wrote the answer may have died before it told anybody.
+                () = follower.changed() => {}
+                () = self.clock.sleep_until(given_up), if !head.status.is_open() => {
+                    return Err(closed(&head));
+                }
+            }
         }
     }
 
-    async fn answered(&self, run: RunId, id: &UpdateId) -> Result<Option<UpdateStage>> {
-        let read = self.read(Read::whole(run)).await?;
+    /// The answer to an update, if it stands in history from this event on.
+    async fn answered(
+        &self,
+        run: RunId,
+        id: &UpdateId,
+        from: EventId,
+    ) -> Result<(Option<UpdateStage>, Head)> {
+        let read = Read { events_from: Some(from), ..Read::head(RunKey::Run(run)) };
+        let read = self.read(read).await?;
         let events = super::run::events(run, &read.batches)?;
-        Ok(events.iter().rev().find_map(|event| stage(event, id)))
+        Ok((events.iter().rev().find_map(|event| stage(event, id)), read.head))
     }
+}
+
+fn closed(head: &Head) -> Error {
+    Error::Closed { run: head.run, status: head.status, successor: head.successor }
 }
 
 fn stage(event: &Event, id: &UpdateId) -> Option<UpdateStage> {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what must not fail in a test may panic")]
 
+mod client;
 mod fault;
 mod mock;
 mod replaying;
