@@ -39,3 +39,30 @@ fn the_readme_shows_the_program_that_runs() {
     let (_, code) = program.split_once("\n\n").expect("a header comes first");
     assert!(readme.contains(code.trim()), "README.md and examples/readme.rs differ");
 }
+
+#[test]
+fn testing_with_virtual_time() {
+    let text = run("testing");
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    assert_eq!(lines[0], "a year:");
+    assert_eq!(lines[1..13], ["Ada pays 900"; 12]);
+    assert_eq!(
+        lines[13..],
+        [
+            "12 parcels in 396 days",
+            "cancelled, and the worker is lost when its code was told and has not looked:",
+            "Bob pays 900",
+            "900 are paid back",
+            "cancel requested by Bob (moved away)",
+            "s-2 (subscription) cancelled  decided +0.00 ms  closed +30.00 s",
+            "└─ deliver #11 ignored it, and was killed [scope_exit]  decided +0.00 ms  stopped \
+             +30.00 s",
+            "clean: nothing is left running",
+            "paid, and the process dies before that is noted:",
+            "Cid pays 900",
+            "Cid pays 900",
+            "charged 2 times: it needs an idempotency key",
+            "recorded and replayed: 27 events",
+        ]
+    );
+}
