@@ -55,7 +55,10 @@ fn mock(t: &Test) {
         println!("  {customer} pays 900");
         Ok(900)
     });
-    t.mock(refund, async |cents| Ok(println!("  {cents} are paid back")));
+    t.mock(refund, async |cents| {
+        println!("  {cents} are paid back");
+        Ok(())
+    });
 }
 
 fn main() {
