@@ -4,6 +4,7 @@
 //! Out:   environment variables for the tests, and guards that put things away when dropped.
 //! Never: quiet. A step that cannot do its work fails, and says what the machine lacks.
 
+mod postgres;
 mod scratch;
 
 use std::any::Any;
@@ -29,7 +30,7 @@ struct Ready {
 }
 
 /// In this order, and taken away in the opposite one.
-const STEPS: &[Step] = &[scratch::STEP];
+const STEPS: &[Step] = &[scratch::STEP, postgres::STEP];
 
 /// Everything that was prepared; dropping it takes it away.
 pub(crate) struct Prepared {

@@ -1,0 +1,218 @@
+//! Values as the columns of rows: envelopes, ids, unsigned numbers as integers.
+
+use bowline_core::{
+    AskId, Cause, EventId, Failure, Fields, Name, ParentClose, Payload, Ranges, RequestId, Rules,
+    RunId, SearchAttributes, Time, codec,
+};
+use bowline_store::{AskBody, Error, Quarantine, Reply, RunCancel, ready::Mark};
+use minicbor::{Decode, Encode};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{db::Outcome, fault::Fault};
+
+/// The database's integers are signed; ours never reach the sign.
+pub(crate) fn int(number: u64) -> i64 {
+    i64::try_from(number).expect("no counter reaches the sign")
+}
+
+/// Back from a column.
+pub(crate) fn number(row: &Row, column: usize) -> Outcome<u64> {
+    let number: i64 = row.try_get(column)?;
+    Ok(u64::try_from(number).unwrap_or_default())
+}
+
+pub(crate) fn count(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn space(run: RunId) -> i64 {
+    i64::from(run.namespace.0)
+}
+
+pub(crate) fn uuid(run: RunId) -> Uuid {
+    Uuid::from_u128(run.uuid)
+}
+
+/// The id of a run, from two columns.
+pub(crate) fn run_id(row: &Row, column: usize) -> Outcome<RunId> {
+    let namespace: i64 = row.try_get(column)?;
+    let uuid: Uuid = row.try_get(column + 1)?;
+    let namespace = bowline_core::Namespace(u32::try_from(namespace).unwrap_or_default());
+    Ok(RunId { namespace, uuid: uuid.as_u128() })
+}
+
+/// Reads an envelope of a run's row.
+pub(crate) fn open<T>(run: RunId, row: &Row, column: usize) -> Outcome<T>
+where
+    T: for<'b> Decode<'b, ()>,
+{
+    let bytes: &[u8] = row.try_get(column)?;
+    codec::decode(bytes).map_err(|corrupt| Fault::corrupt(run, corrupt))
+}
+
+/// Reads an envelope that may be absent.
+pub(crate) fn open_some<T>(run: RunId, row: &Row, column: usize) -> Outcome<Option<T>>
+where
+    T: for<'b> Decode<'b, ()>,
+{
+    let bytes: Option<&[u8]> = row.try_get(column)?;
+    let read = |bytes| codec::decode(bytes).map_err(|corrupt| Fault::corrupt(run, corrupt));
+    bytes.map(read).transpose()
+}
+
+/// What of a run never changes, beside the columns that lists need.
+#[derive(Clone, Debug, Encode, Decode)]
+pub(crate) struct Origin {
+    #[n(0)]
+    pub(crate) rules: Rules,
+    #[n(1)]
+    pub(crate) parent: Option<Above>,
+    #[n(2)]
+    pub(crate) root: RunId,
+    #[n(3)]
+    pub(crate) first_run: RunId,
+    #[n(4)]
+    pub(crate) request_id: RequestId,
+    #[n(5)]
+    pub(crate) previous_run: Option<RunId>,
+}
+
+/// The parent of a run.
+#[derive(Clone, Copy, Debug, Encode, Decode)]
+pub(crate) struct Above {
+    #[n(0)]
+    pub(crate) run: RunId,
+    #[n(1)]
+    pub(crate) initiated: EventId,
+    #[n(2)]
+    pub(crate) close: ParentClose,
+}
+
+/// [`RunCancel`] as it is stored.
+#[derive(Encode, Decode)]
+struct StoredCancel {
+    #[n(0)]
+    cause: Cause,
+    #[n(1)]
+    requested_at: Time,
+    #[n(2)]
+    decided_at: Option<Time>,
+}
+
+pub(crate) fn cancel_bytes(cancel: &RunCancel) -> Vec<u8> {
+    let RunCancel { cause, requested_at, decided_at } = cancel.clone();
+    codec::encode(&StoredCancel { cause, requested_at, decided_at })
+}
+
+pub(crate) fn cancel(run: RunId, row: &Row, column: usize) -> Outcome<Option<RunCancel>> {
+    let stored: Option<StoredCancel> = open_some(run, row, column)?;
+    Ok(stored.map(|StoredCancel { cause, requested_at, decided_at }| RunCancel {
+        cause,
+        requested_at,
+        decided_at,
+    }))
+}
+
+/// [`Quarantine`] as it is stored.
+#[derive(Encode, Decode)]
+struct StoredQuarantine {
+    #[n(0)]
+    since: Time,
+    #[n(1)]
+    failures: u32,
+    #[n(2)]
+    reason: String,
+}
+
+pub(crate) fn quarantine_bytes(quarantine: &Quarantine) -> Vec<u8> {
+    let Quarantine { since, failures, reason } = quarantine.clone();
+    codec::encode(&StoredQuarantine { since, failures, reason })
+}
+
+pub(crate) fn quarantine(run: RunId, row: &Row, column: usize) -> Outcome<Option<Quarantine>> {
+    let stored: Option<StoredQuarantine> = open_some(run, row, column)?;
+    Ok(stored.map(|StoredQuarantine { since, failures, reason }| Quarantine {
+        since,
+        failures,
+        reason,
+    }))
+}
+
+/// [`Mark`] as it is stored; its number is a column.
+#[derive(Encode, Decode)]
+struct StoredMark {
+    #[n(0)]
+    ranges: Ranges,
+    #[n(1)]
+    cause: Cause,
+    #[n(2)]
+    at: Time,
+}
+
+pub(crate) fn mark_bytes(mark: &Mark) -> Vec<u8> {
+    let Mark { ranges, cause, at, .. } = mark.clone();
+    codec::encode(&StoredMark { ranges, cause, at })
+}
+
+pub(crate) fn mark(run: RunId, number: u64, row: &Row, column: usize) -> Outcome<Mark> {
+    let StoredMark { ranges, cause, at } = open(run, row, column)?;
+    Ok(Mark { number, ranges, cause, at })
+}
+
+/// Search attributes, if there are any.
+pub(crate) fn search_bytes(search: &SearchAttributes) -> Option<Vec<u8>> {
+    (!search.is_empty()).then(|| codec::encode(search))
+}
+
+/// A memo, if there is one.
+pub(crate) fn memo_bytes(memo: &Fields) -> Option<Vec<u8>> {
+    (!memo.is_empty()).then(|| codec::encode(memo))
+}
+
+/// [`AskBody`] as it is stored: a query has a name, control has none.
+#[derive(Encode, Decode)]
+struct StoredAsk {
+    #[n(0)]
+    name: Option<Name>,
+    #[n(1)]
+    content: Option<Payload>,
+}
+
+pub(crate) fn ask_bytes(body: &AskBody) -> Outcome<Vec<u8>> {
+    let stored = match body.clone() {
+        AskBody::Query { name, input } => StoredAsk { name: Some(name), content: input },
+        AskBody::Control(payload) => StoredAsk { name: None, content: Some(payload) },
+        _ => return Err(Error::Invalid("this store knows no such question".into()).into()),
+    };
+    Ok(codec::encode(&stored))
+}
+
+pub(crate) fn ask_body(row: &Row, column: usize) -> Outcome<AskBody> {
+    let StoredAsk { name, content } = open(RunId::default(), row, column)?;
+    Ok(match name {
+        Some(name) => AskBody::Query { name, input: content },
+        None => AskBody::Control(content.unwrap_or_else(|| Payload::json("null"))),
+    })
+}
+
+/// [`Reply`] as it is stored; its question is a column.
+#[derive(Encode, Decode)]
+struct StoredReply {
+    #[n(0)]
+    value: Option<Payload>,
+    #[n(1)]
+    failure: Option<Failure>,
+}
+
+pub(crate) fn reply_bytes(reply: &Reply) -> Vec<u8> {
+    codec::encode(&match reply.answer.clone() {
+        Ok(value) => StoredReply { value, failure: None },
+        Err(failure) => StoredReply { value: None, failure: Some(failure) },
+    })
+}
+
+pub(crate) fn reply(id: AskId, row: &Row, column: usize) -> Outcome<Reply> {
+    let StoredReply { value, failure } = open(RunId::default(), row, column)?;
+    Ok(Reply { id, answer: failure.map_or(Ok(value), Err) })
+}

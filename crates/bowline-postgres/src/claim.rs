@@ -1,0 +1,384 @@
+//! The queue: work is taken by whoever has room for it.
+//!
+//! Runs are taken by one statement. Activities are looked for without locks, and then started like
+//! everything else: by a statement that writes only if nothing has changed, marks and cancels of
+//! their runs included. Whoever is told of a cancel was told after it.
+
+use bowline_core::{EventId, Holder, Place, RunId, Time, Token, start};
+use bowline_store::{
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, HolderKind, Quarantine, Want,
+};
+use futures_util::future::BoxFuture;
+
+use crate::{
+    blob::{self, count, int, number},
+    db::{Db, Outcome, Value},
+    fault::Fault,
+    limits, read,
+    shared::Shared,
+    tx::{Tx, Wants},
+    work,
+};
+
+pub(crate) async fn claim_runs(shared: &Shared, claim: &ClaimRuns) -> Outcome<Vec<ClaimedRun>> {
+    let lent = shared.lend().await?;
+    let db = Db::own(&lent, shared);
+    if !is_alive(db, claim.epoch).await? {
+        return Err(Error::Fenced.into());
+    }
+    let runs = take(db, shared, claim).await?;
+    drop(lent);
+    let reads = read::many(shared, &runs).await?;
+    let mut claimed = Vec::new();
+    for (run, outcome) in runs.into_iter().zip(reads) {
+        match outcome {
+            Ok(Some(read)) => {
+                let fence = read.head.holder.filter(|_| claim.want == Want::Turn);
+                // Somebody has fenced this member already, and taken the run.
+                let mine = fence.is_some_and(|fence| fence.epoch == claim.epoch);
+                if mine || claim.want != Want::Turn {
+                    claimed.push(ClaimedRun { read, fence });
+                }
+            }
+            Ok(None) => {}
+            Err(Fault::Said(Error::Corrupt { corrupt, .. })) => {
+                set_aside(shared, run, corrupt.to_string(), claim.now).await?;
+            }
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(claimed)
+}
+
+async fn is_alive(db: Db<'_>, epoch: bowline_core::Epoch) -> Outcome<bool> {
+    let sql = "SELECT 1 FROM @members WHERE epoch = $1 AND state = 0";
+    Ok(db.first(sql, &[&int(epoch.0)]).await?.is_some())
+}
+
+/// Takes runs in the order in which they became ready. A native run is held from here on; others
+/// go behind those that were not handed out yet.
+async fn take(db: Db<'_>, shared: &Shared, claim: &ClaimRuns) -> Outcome<Vec<RunId>> {
+    let most = claim.count.min(limits::LOOK_MAX);
+    let space = i64::from(claim.namespace.0);
+    let queues: Vec<&str> = claim.queues.iter().map(|queue| queue.as_str()).collect();
+    let names: Vec<&str> = claim.names.iter().map(|name| name.as_str()).collect();
+    let (epoch, rows) = (int(claim.epoch.0), count(most));
+    let looks = count(most.saturating_mul(4).saturating_add(16));
+    let (sql, first) = match claim.want {
+        Want::Turn => (TURNS, int(shared.fences(most))),
+        Want::RemoteTurn => (REMOTE, shared.stamps(most)),
+        Want::Intake => (INTAKE, shared.stamps(most)),
+    };
+    let values: [Value<'_>; 7] = [&space, &queues, &names, &rows, &epoch, &first, &looks];
+    let rows = db.change(sql, &values).await?;
+    let mut taken = Vec::new();
+    for row in &rows {
+        let place: i64 = row.try_get(2)?;
+        taken.push((place, blob::run_id(row, 0)?));
+    }
+    taken.sort_unstable();
+    Ok(taken.into_iter().map(|(_, run)| run).collect())
+}
+
+/// What all three have in common: the first of those that were found and that nobody else is
+/// writing to. Whoever is passed over here is hinted at by the one who writes to it. `$7` is how
+/// many are looked at.
+macro_rules! taking {
+    ($found:literal, $set:literal) => {
+        concat!(
+            "WITH found AS MATERIALIZED (",
+            $found,
+            "), picked AS MATERIALIZED (\
+                SELECT r.namespace, r.run, f.since FROM found f \
+                JOIN @runs r ON r.namespace = f.namespace AND r.run = f.run \
+                WHERE r.",
+            $set,
+            "_at IS NOT NULL ORDER BY f.since LIMIT $4 FOR UPDATE OF r SKIP LOCKED), \
+            placed AS (SELECT *, row_number() OVER (ORDER BY since) AS place FROM picked) ",
+        )
+    };
+}
+
+/// Only for members that are alive when it is done.
+macro_rules! taken {
+    () => {
+        " FROM placed p WHERE r.namespace = p.namespace AND r.run = p.run \
+         AND EXISTS (SELECT 1 FROM @members m WHERE m.epoch = $5::int8 AND m.state = 0) \
+         RETURNING r.namespace, r.run, p.place"
+    };
+}
+
+pub(crate) const TURNS: &str = concat!(
+    taking!(
+        "SELECT c.namespace, c.run, c.turn_at AS since \
+         FROM unnest($2::text[]) AS q (queue) CROSS JOIN unnest($3::text[]) AS n (name) \
+         CROSS JOIN LATERAL (\
+             SELECT o.namespace, o.run, o.turn_at FROM @runs o \
+             WHERE o.namespace = $1 AND o.queue = q.queue AND o.name = n.name \
+             AND o.turn_at IS NOT NULL ORDER BY o.turn_at LIMIT $7) AS c \
+         ORDER BY c.turn_at LIMIT $7",
+        "turn"
+    ),
+    "UPDATE @runs AS r SET rev = r.rev + 1, turn_at = NULL, epoch = $5::int8, \
+     counter = $6::int8 + p.place",
+    taken!()
+);
+
+pub(crate) const REMOTE: &str = concat!(
+    taking!(
+        "SELECT c.namespace, c.run, c.remote_at AS since FROM unnest($2::text[]) AS q (queue) \
+         CROSS JOIN LATERAL (\
+             SELECT o.namespace, o.run, o.remote_at FROM @runs o \
+             WHERE o.namespace = $1 AND o.remote_queue = q.queue AND o.remote_at IS NOT NULL \
+             AND (cardinality($3::text[]) = 0 OR o.name = ANY($3::text[])) \
+             ORDER BY o.remote_at LIMIT $7) AS c \
+         ORDER BY c.remote_at LIMIT $7",
+        "remote"
+    ),
+    "UPDATE @runs AS r SET remote_at = $6::int8 + p.place",
+    taken!()
+);
+
+pub(crate) const INTAKE: &str = concat!(
+    taking!(
+        "SELECT o.namespace, o.run, o.intake_at AS since FROM @runs o \
+         WHERE o.namespace = $1 AND o.intake_at IS NOT NULL \
+         AND (cardinality($2::text[]) = 0 OR o.queue = ANY($2::text[])) \
+         AND (cardinality($3::text[]) = 0 OR o.name = ANY($3::text[])) \
+         ORDER BY o.intake_at LIMIT $7",
+        "intake"
+    ),
+    "UPDATE @runs AS r SET intake_at = $6::int8 + p.place",
+    taken!()
+);
+
+/// Puts a run that does not read into quarantine, where people see it and the others are not held
+/// up by it. If even its row does not read, it only leaves the queues.
+async fn set_aside(shared: &Shared, id: RunId, reason: String, now: Time) -> Outcome<()> {
+    let aside = (id, Quarantine { since: now, failures: 1, reason });
+    let aside = work::attempt(shared, &aside, |tx, (id, quarantine)| {
+        Box::pin(async move {
+            if tx.find(*id).await?.is_some() {
+                let head = &mut tx.edit(*id).head;
+                head.quarantine = Some(quarantine.clone());
+                head.holder = None;
+            }
+            Ok(())
+        })
+    })
+    .await;
+    match aside {
+        Err(Fault::Said(Error::Corrupt { .. })) => {
+            let lent = shared.lend().await?;
+            let sql = "UPDATE @runs SET rev = rev + 1, turn_at = NULL, intake_at = NULL, \
+                       remote_at = NULL WHERE namespace = $1 AND run = $2";
+            let values: [Value<'_>; 2] = [&blob::space(id), &blob::uuid(id)];
+            Db::own(&lent, shared).change(sql, &values).await?;
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+pub(crate) async fn claim_activities(
+    shared: &Shared,
+    claim: &ClaimActivities,
+) -> Outcome<Vec<ClaimedActivity>> {
+    let mut claimed: Vec<ClaimedActivity> = Vec::new();
+    for _ in 0..limits::LOOKS_MAX {
+        let wanted = claim.count - claimed.len();
+        let found = candidates(shared, claim, wanted).await?;
+        if found.is_empty() {
+            break;
+        }
+        let (taken, all) = start_all(shared, claim, &found).await?;
+        claimed.extend(taken);
+        // Others have taken some of what was found: there may be more behind it.
+        if all || claimed.len() == claim.count {
+            break;
+        }
+    }
+    Ok(claimed)
+}
+
+/// A place in a queue.
+type Spot = (i64, i64, i64);
+
+/// Activities that may be started: due, in order, none of them under a mark.
+async fn candidates(
+    shared: &Shared,
+    claim: &ClaimActivities,
+    wanted: usize,
+) -> Outcome<Vec<(RunId, EventId)>> {
+    let lent = shared.lend().await?;
+    let db = Db::own(&lent, shared);
+    if !is_alive(db, claim.epoch).await? {
+        return Err(Error::Fenced.into());
+    }
+    let names = match claim.names.is_empty() {
+        true => names(db, claim).await?,
+        false => claim.names.iter().map(|name| name.as_str().to_owned()).collect(),
+    };
+    let (mut free, mut from): (Vec<(RunId, EventId)>, Spot) =
+        (Vec::new(), (i64::MIN, i64::MIN, i64::MIN));
+    let mut most = wanted.saturating_add(1).clamp(16, limits::LOOK_MAX);
+    let mut marks = std::collections::HashMap::new();
+    while free.len() < wanted {
+        let rows = look(db, claim, &names, from, most).await?;
+        for row in &rows {
+            let (run, activity) = (blob::run_id(row, 0)?, EventId(number(row, 2)?));
+            from = (row.try_get(3)?, row.try_get(4)?, row.try_get(2)?);
+            let marked: i32 = row.try_get(5)?;
+            if marked > 0 && !marks.contains_key(&run) {
+                marks.insert(run, crate::tx::marks(db, run).await?);
+            }
+            let covered = marks
+                .get(&run)
+                .is_some_and(|marks| marks.iter().any(|mark| mark.ranges.contains(activity)));
+            if !covered && free.len() < wanted {
+                free.push((run, activity));
+            }
+        }
+        if rows.len() < most {
+            break;
+        }
+        most = most.saturating_mul(4).min(limits::LOOK_MAX);
+    }
+    Ok(free)
+}
+
+/// The names of activities that wait in a queue, by going from one to the next.
+async fn names(db: Db<'_>, claim: &ClaimActivities) -> Outcome<Vec<String>> {
+    let values: [Value<'_>; 2] = [&i64::from(claim.namespace.0), &claim.queue.as_str()];
+    let rows = db.rows(NAMES, &values).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+pub(crate) const NAMES: &str = "WITH RECURSIVE names (name) AS (\
+        (SELECT name FROM @activities WHERE place = 0 AND namespace = $1 AND queue = $2 \
+         ORDER BY namespace, queue, name LIMIT 1) \
+        UNION ALL SELECT (SELECT a.name FROM @activities a \
+            WHERE a.place = 0 AND a.namespace = $1 AND a.queue = $2 AND a.name > names.name \
+            ORDER BY a.namespace, a.queue, a.name LIMIT 1) \
+        FROM names WHERE names.name IS NOT NULL) \
+    SELECT name FROM names WHERE name IS NOT NULL";
+
+async fn look(
+    db: Db<'_>,
+    claim: &ClaimActivities,
+    names: &[String],
+    from: Spot,
+    most: usize,
+) -> Outcome<Vec<tokio_postgres::Row>> {
+    let values: [Value<'_>; 8] = [
+        &i64::from(claim.namespace.0),
+        &claim.queue.as_str(),
+        &names,
+        &claim.now.0,
+        &from.0,
+        &from.1,
+        &from.2,
+        &count(most),
+    ];
+    db.rows(WAITING, &values).await
+}
+
+pub(crate) const WAITING: &str = "SELECT a.namespace, a.run, a.number, a.due, a.arrival, r.marked \
+    FROM unnest($3::text[]) AS n (name) CROSS JOIN LATERAL (\
+        SELECT o.namespace, o.run, o.number, o.due, o.arrival FROM @activities o \
+        WHERE o.place = 0 AND o.namespace = $1 AND o.queue = $2 AND o.name = n.name \
+        AND o.due <= $4 AND (o.due, o.arrival, o.number) > ($5, $6, $7) \
+        ORDER BY o.due, o.arrival, o.number LIMIT $8) AS a \
+    JOIN @runs r ON r.namespace = a.namespace AND r.run = a.run \
+    ORDER BY a.due, a.arrival, a.number LIMIT $8";
+
+/// Starts what is still there; says whether that was all.
+async fn start_all(
+    shared: &Shared,
+    claim: &ClaimActivities,
+    found: &[(RunId, EventId)],
+) -> Outcome<(Vec<ClaimedActivity>, bool)> {
+    let starting = Starting { claim, found, fence: shared.fences(found.len()) };
+    let started = work::attempt(shared, &starting, start_each).await;
+    match started {
+        // One row that does not read must not keep the others waiting.
+        Err(Fault::Said(Error::Corrupt { run, .. })) if found.len() > 1 => {
+            let others: Vec<_> = found.iter().copied().filter(|(own, _)| *own != run).collect();
+            let (claimed, _) = Box::pin(start_all(shared, claim, &others)).await?;
+            Ok((claimed, true))
+        }
+        Err(Fault::Said(Error::Corrupt { .. })) => Ok((Vec::new(), true)),
+        started => {
+            let claimed = started?;
+            let all = claimed.len() == found.len();
+            Ok((claimed, all))
+        }
+    }
+}
+
+/// Activities that were found, and the last fence that was used before.
+struct Starting<'c> {
+    claim: &'c ClaimActivities,
+    found: &'c [(RunId, EventId)],
+    fence: u64,
+}
+
+fn start_each<'t>(
+    tx: &'t mut Tx<'_>,
+    starting: &'t Starting<'_>,
+) -> BoxFuture<'t, Outcome<Vec<ClaimedActivity>>> {
+    Box::pin(async move {
+        let Starting { claim, found, fence } = starting;
+        let mut wants = Wants::default();
+        wants.runs.extend(found.iter().map(|(run, _)| *run));
+        wants.activities.extend(found.iter().copied());
+        wants.epochs.insert(claim.epoch);
+        tx.prefetch(wants).await?;
+        tx.alive(claim.epoch).await?;
+        let mut claimed = Vec::new();
+        for (at, (run, activity)) in found.iter().enumerate() {
+            let counter = fence + 1 + at as u64;
+            claimed.extend(start_one(tx, claim, *run, *activity, counter).await?);
+        }
+        Ok(claimed)
+    })
+}
+
+fn start_one<'t>(
+    tx: &'t mut Tx<'_>,
+    claim: &'t ClaimActivities,
+    run: RunId,
+    number: EventId,
+    counter: u64,
+) -> BoxFuture<'t, Outcome<Option<ClaimedActivity>>> {
+    Box::pin(async move {
+        if tx.find(run).await?.is_none() || tx.mark(run, number).await?.is_some() {
+            return Ok(None);
+        }
+        let Some(mut activity) = tx.activity(run, number).await? else { return Ok(None) };
+        let due = matches!(activity.live.place, Place::Queued { due } if due <= claim.now);
+        if !due || activity.live.cancel.is_some() {
+            return Ok(None);
+        }
+        let holder = match &claim.holder {
+            HolderKind::Native => {
+                Holder::Native(bowline_core::Fence { epoch: claim.epoch, counter })
+            }
+            HolderKind::Remote(control) => {
+                let token = Token::activity(run, number, activity.live.attempt + 1).to_blob();
+                Holder::Remote { token, control: control.clone() }
+            }
+        };
+        start(&mut activity.live, holder, claim.worker.clone(), claim.now);
+        tx.put(&activity, claim.now);
+        let head = &tx.run(run).head;
+        Ok(Some(ClaimedActivity {
+            run,
+            activity: number,
+            spec: activity.spec,
+            live: activity.live,
+            workflow_id: head.workflow_id.clone(),
+            workflow: head.name.clone(),
+        }))
+    })
+}

@@ -1,0 +1,193 @@
+//! Connections: borrowed, used, given back, or thrown away where nobody knows what state they are
+//! in. Every answer is waited for only so long.
+
+use std::{
+    future::Future,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use deadpool_postgres::{Object, Pool};
+use tokio_postgres::{Row, Transaction, types::ToSql};
+
+use crate::{fault::Fault, shared::Shared};
+
+pub(crate) type Outcome<T> = Result<T, Fault>;
+
+/// A value of a statement.
+pub(crate) type Value<'v> = &'v (dyn ToSql + Sync);
+
+/// A connection of the pool.
+pub(crate) struct Lent {
+    object: Option<Object>,
+    /// An answer is missing, or a transaction is open: not to be used by anybody else.
+    spoilt: AtomicBool,
+}
+
+impl Lent {
+    pub(crate) async fn from(pool: &Pool, patience: Duration) -> Outcome<Self> {
+        let object = match tokio::time::timeout(patience, pool.get()).await {
+            Ok(Ok(object)) => object,
+            Ok(Err(error)) => return Err(Fault::Away(pooled(&error))),
+            Err(_) => return Err(Fault::Away("no connection came free in time".into())),
+        };
+        Ok(Self { object: Some(object), spoilt: AtomicBool::new(false) })
+    }
+
+    fn object(&self) -> &Object {
+        self.object.as_ref().expect("it is only taken when it is dropped")
+    }
+}
+
+fn pooled(error: &deadpool_postgres::PoolError) -> String {
+    match error {
+        deadpool_postgres::PoolError::Backend(error) => crate::fault::shown(error),
+        other => other.to_string(),
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(object) = self.object.take()
+            && self.spoilt.load(Ordering::Relaxed)
+        {
+            // Out of the pool, and closed with it.
+            drop(Object::take(object));
+        }
+    }
+}
+
+/// A connection, or somebody's transaction, and how tables are called on it.
+#[derive(Clone, Copy)]
+pub(crate) struct Db<'a> {
+    conn: Conn<'a>,
+    prefix: &'a str,
+    patience: Duration,
+}
+
+#[derive(Clone, Copy)]
+enum Conn<'a> {
+    Own(&'a Lent),
+    Given(&'a Transaction<'a>),
+}
+
+impl<'a> Db<'a> {
+    pub(crate) fn own(lent: &'a Lent, shared: &'a Shared) -> Self {
+        Self { conn: Conn::Own(lent), prefix: &shared.prefix, patience: shared.settings.patience }
+    }
+
+    /// On a transaction that belongs to the caller, who commits it or not.
+    pub(crate) fn given(transaction: &'a Transaction<'a>, shared: &'a Shared) -> Self {
+        let patience = shared.settings.patience;
+        Self { conn: Conn::Given(transaction), prefix: &shared.prefix, patience }
+    }
+
+    /// Every row that a statement answers with.
+    pub(crate) async fn rows(&self, sql: &str, values: &[Value<'_>]) -> Outcome<Vec<Row>> {
+        let sql = named(sql, self.prefix);
+        match self.conn {
+            Conn::Own(lent) => {
+                let statement = self.wait(lent.object().prepare_cached(&sql)).await?;
+                self.wait(lent.object().query(&statement, values)).await
+            }
+            Conn::Given(transaction) => self.wait(transaction.query(&sql, values)).await,
+        }
+    }
+
+    /// The first row, if there is one.
+    pub(crate) async fn first(&self, sql: &str, values: &[Value<'_>]) -> Outcome<Option<Row>> {
+        Ok(self.rows(sql, values).await?.into_iter().next())
+    }
+
+    /// Statements without values or answers.
+    pub(crate) async fn batch(&self, sql: &str) -> Outcome<()> {
+        let sql = named(sql, self.prefix);
+        match self.conn {
+            Conn::Own(lent) => self.wait(lent.object().batch_execute(&sql)).await,
+            Conn::Given(transaction) => self.wait(transaction.batch_execute(&sql)).await,
+        }
+    }
+
+    /// A statement that changes rows and commits by itself. What becomes of it if no answer comes
+    /// is unknown.
+    pub(crate) async fn change(&self, sql: &str, values: &[Value<'_>]) -> Outcome<Vec<Row>> {
+        let Conn::Own(lent) = self.conn else { return self.rows(sql, values).await };
+        let sql = named(sql, self.prefix);
+        let statement = self.wait(lent.object().prepare_cached(&sql)).await?;
+        let changing = lent.object().query(&statement, values);
+        match tokio::time::timeout(self.patience, changing).await {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(error)) => {
+                self.spoil_unless_alive(&error);
+                Err(Fault::of_commit(error))
+            }
+            Err(_) => {
+                lent.spoilt.store(true, Ordering::Relaxed);
+                Err(Fault::Unsure("the database did not answer in time".into()))
+            }
+        }
+    }
+
+    pub(crate) async fn begin(&self, how: &str) -> Outcome<()> {
+        if let Conn::Own(lent) = self.conn {
+            // Whoever breaks off in the middle leaves it open.
+            lent.spoilt.store(true, Ordering::Relaxed);
+        }
+        self.batch(how).await
+    }
+
+    /// Only for a transaction in which nothing has failed: COMMIT of one that had would be
+    /// answered without an error, and do nothing.
+    pub(crate) async fn commit(&self) -> Outcome<()> {
+        let Conn::Own(lent) = self.conn else { return Ok(()) };
+        let committing = lent.object().batch_execute("COMMIT");
+        match tokio::time::timeout(self.patience, committing).await {
+            Ok(Ok(())) => {
+                lent.spoilt.store(false, Ordering::Relaxed);
+                Ok(())
+            }
+            Ok(Err(error)) => Err(Fault::of_commit(error)),
+            Err(_) => Err(Fault::Unsure("the database did not answer in time".into())),
+        }
+    }
+
+    pub(crate) async fn roll_back(&self) {
+        if let Conn::Own(lent) = self.conn
+            && self.batch("ROLLBACK").await.is_ok()
+        {
+            lent.spoilt.store(false, Ordering::Relaxed);
+        }
+    }
+
+    async fn wait<T>(
+        &self,
+        answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Outcome<T> {
+        match tokio::time::timeout(self.patience, answer).await {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => {
+                self.spoil_unless_alive(&error);
+                Err(error.into())
+            }
+            Err(_) => {
+                if let Conn::Own(lent) = self.conn {
+                    lent.spoilt.store(true, Ordering::Relaxed);
+                }
+                Err(Fault::Away("the database did not answer in time".into()))
+            }
+        }
+    }
+
+    fn spoil_unless_alive(&self, error: &tokio_postgres::Error) {
+        if let Conn::Own(lent) = self.conn
+            && error.code().is_none()
+        {
+            lent.spoilt.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Puts tables into their schema.
+pub(crate) fn named(sql: &str, prefix: &str) -> String {
+    sql.replace('@', prefix)
+}

@@ -1,0 +1,143 @@
+//! What can go wrong in here, and how it is said outside.
+//!
+//! The one thing that matters most: an error says that nothing has happened, unless it says that
+//! nobody knows. A statement that changes rows and is not answered may have been done.
+
+use bowline_core::{Corrupt, RunId};
+use bowline_store::Error;
+use tokio_postgres::error::SqlState;
+
+/// Why a step did not do what it should.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The database says so.
+    Sql(tokio_postgres::Error),
+    /// The database cannot be reached, or does not answer. Nothing was written.
+    Away(String),
+    /// A change was sent, and no answer came.
+    Unsure(String),
+    /// Somebody else was faster; nothing was written, and trying again will do.
+    Lost,
+    /// We say so.
+    Said(Error),
+}
+
+impl Fault {
+    /// True for an answer that is given before anything is written: the others of a group need not
+    /// know of it.
+    pub(crate) fn is_refusal(&self) -> bool {
+        use Error::*;
+        matches!(
+            self,
+            Self::Said(
+                Conflict | Fenced | Missing(_) | Closed { .. } | IdTaken { .. } | Invalid(_)
+            )
+        )
+    }
+
+    /// True if nothing was written because others were in the way.
+    pub(crate) fn is_race(&self) -> bool {
+        match self {
+            Self::Lost => true,
+            Self::Sql(error) => error.code().is_some_and(|code| {
+                [
+                    SqlState::T_R_SERIALIZATION_FAILURE,
+                    SqlState::T_R_DEADLOCK_DETECTED,
+                    SqlState::LOCK_NOT_AVAILABLE,
+                    SqlState::UNIQUE_VIOLATION,
+                ]
+                .contains(code)
+            }),
+            _ => false,
+        }
+    }
+
+    /// True if every other item of a group would fare the same.
+    pub(crate) fn is_common(&self) -> bool {
+        matches!(self, Self::Away(_) | Self::Unsure(_))
+            || matches!(self, Self::Sql(error) if !is_definite(error))
+            || matches!(self, Self::Said(Error::Busy(_) | Error::ReadOnly(_)))
+    }
+
+    /// A row of this run does not read.
+    pub(crate) fn corrupt(run: RunId, corrupt: Corrupt) -> Self {
+        Self::Said(Error::Corrupt { run, corrupt })
+    }
+
+    /// What is said when a statement that commits by itself, or a COMMIT, was answered with this.
+    /// Only an answer after which the connection lives on proves that nothing was committed.
+    pub(crate) fn of_commit(error: tokio_postgres::Error) -> Self {
+        match is_definite(&error) {
+            true => Self::Sql(error),
+            false => Self::Unsure(format!("the connection was lost during a commit: {error}")),
+        }
+    }
+}
+
+/// Whether the database has said that it did not do it.
+fn is_definite(error: &tokio_postgres::Error) -> bool {
+    let Some(code) = error.code() else { return false };
+    // 08: the connection; 40003: completion unknown; 57P..: the server is going down.
+    !(code.code().starts_with("08") || code.code() == "40003" || code.code().starts_with("57P"))
+}
+
+impl From<tokio_postgres::Error> for Fault {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Said(error)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Said(error) => error,
+            Fault::Away(why) => Self::Busy(format!("the database cannot be reached: {why}")),
+            Fault::Unsure(why) => Self::Unknown(why),
+            Fault::Lost => Self::Busy("others were faster, again and again".into()),
+            Fault::Sql(error) => said(&error),
+        }
+    }
+}
+
+fn said(error: &tokio_postgres::Error) -> Error {
+    let shown = shown(error);
+    let Some(code) = error.code() else {
+        return Error::Busy(format!("the database cannot be reached: {shown}"));
+    };
+    match code.code() {
+        "22021" => Error::Invalid(format!("a text holds what the database cannot: {shown}")),
+        "53100" => {
+            Error::ReadOnly(format!("there is no room left: {shown}; free some, then go on"))
+        }
+        "25006" => {
+            Error::ReadOnly(format!("the database is read-only, a standby perhaps: {shown}"))
+        }
+        "42501" | "28000" | "28P01" | "3D000" => Error::Open(shown),
+        code if ["08", "40", "53", "55", "57"].iter().any(|class| code.starts_with(class)) => {
+            Error::Busy(shown)
+        }
+        _ => Error::Backend(shown),
+    }
+}
+
+/// The database's own words, which the driver's error keeps to itself.
+pub(crate) fn shown(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(own) => format!("{} ({})", own.message(), own.code().code()),
+        None => {
+            let mut text = error.to_string();
+            let mut source = std::error::Error::source(error);
+            while let Some(inner) = source {
+                text.push_str(&format!(": {inner}"));
+                source = inner.source();
+            }
+            text
+        }
+    }
+}

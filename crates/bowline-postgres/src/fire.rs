@@ -1,0 +1,176 @@
+//! Alarms ring: the row goes, and the run or the activity hears of it.
+
+use std::collections::BTreeSet;
+
+use bowline_core::{
+    Alarm, AlarmKind, Cause, Code, EventId, Holder, Namespace, Place, Queue, RunId, Time, time_out,
+};
+use bowline_store::{Fired, Hint};
+use futures_util::future::BoxFuture;
+
+use crate::{
+    activity::hit,
+    blob::{self, count},
+    db::{Db, Outcome, Value},
+    run,
+    shared::Shared,
+    tx::{Tx, Wants},
+    work,
+};
+
+pub(crate) async fn fire(shared: &Shared, now: Time, limit: usize) -> Outcome<Fired> {
+    let due = due(shared, now, limit).await?;
+    let mut fired = match due.is_empty() {
+        true => Fired::default(),
+        false => work::attempt(shared, &Due { due, now }, ring_all).await?,
+    };
+    fired.runs.sort_unstable();
+    fired.runs.dedup();
+    let lent = shared.lend().await?;
+    let db = Db::own(&lent, shared);
+    wake(db, shared, now).await?;
+    fired.next = next(db, now).await?;
+    Ok(fired)
+}
+
+/// Alarms that are due, by run.
+struct Due {
+    due: Vec<(RunId, Alarm)>,
+    now: Time,
+}
+
+/// The alarms that are due, the oldest first.
+pub(crate) const DUE: &str = "SELECT namespace, run, due, what FROM @alarms \
+    WHERE due <= $1 ORDER BY due, namespace, run, what LIMIT $2";
+
+async fn due(shared: &Shared, now: Time, limit: usize) -> Outcome<Vec<(RunId, Alarm)>> {
+    let lent = shared.lend().await?;
+    let rows = Db::own(&lent, shared).rows(DUE, &[&now.0, &count(limit)]).await?;
+    Ok(readable(&rows).collect())
+}
+
+/// What does not read cannot ring; a check of the database would name it.
+fn readable(rows: &[tokio_postgres::Row]) -> impl Iterator<Item = (RunId, Alarm)> {
+    rows.iter().filter_map(|row| alarm(row).ok())
+}
+
+fn alarm(row: &tokio_postgres::Row) -> Outcome<(RunId, Alarm)> {
+    let run = blob::run_id(row, 0)?;
+    let what: AlarmKind = blob::open(run, row, 3)?;
+    Ok((run, Alarm { due: Time(row.try_get(2)?), what }))
+}
+
+fn ring_all<'t>(tx: &'t mut Tx<'_>, all: &'t Due) -> BoxFuture<'t, Outcome<Fired>> {
+    Box::pin(async move {
+        let runs: BTreeSet<RunId> = all.due.iter().map(|(run, _)| *run).collect();
+        let mut wants = Wants::default();
+        wants.runs.clone_from(&runs);
+        wants.activities.extend(all.due.iter().filter_map(|(run, alarm)| match alarm.what {
+            AlarmKind::Activity(activity) => Some((*run, activity)),
+            _ => None,
+        }));
+        tx.prefetch(wants).await?;
+        // Somebody may have been faster: what is still set, now that their runs are known?
+        let set = still_set(tx.db, &runs, all.now).await?;
+        let mut fired = Fired::default();
+        for (run, alarm) in all.due.iter().filter(|alarm| set.contains(alarm)) {
+            ring(tx, *run, *alarm, all.now, &mut fired).await?;
+        }
+        Ok(fired)
+    })
+}
+
+async fn still_set(
+    db: Db<'_>,
+    runs: &BTreeSet<RunId>,
+    now: Time,
+) -> Outcome<BTreeSet<(RunId, Alarm)>> {
+    let (spaces, uuids) = run::keys(&runs.iter().copied().collect::<Vec<_>>());
+    let sql = "SELECT a.namespace, a.run, a.due, a.what \
+               FROM unnest($1::int8[], $2::uuid[]) AS w (namespace, run) \
+               JOIN @alarms a ON a.namespace = w.namespace AND a.run = w.run WHERE a.due <= $3";
+    let values: [Value<'_>; 3] = [&spaces, &uuids, &now.0];
+    Ok(readable(&db.rows(sql, &values).await?).collect())
+}
+
+async fn ring(
+    tx: &mut Tx<'_>,
+    id: RunId,
+    alarm: Alarm,
+    now: Time,
+    fired: &mut Fired,
+) -> Outcome<()> {
+    let Some(run) = tx.find(id).await? else { return Ok(()) };
+    let open = run.is_open();
+    tx.disarm(id, alarm);
+    fired.rang += 1;
+    match alarm.what {
+        AlarmKind::Activity(activity) => limit(tx, id, activity, now, fired).await,
+        what => {
+            if let Some(message) = what.message().filter(|_| open) {
+                tx.deliver(id, &message, now);
+                fired.runs.push(id);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A limit of an activity: passed, or moved since the alarm was set.
+async fn limit(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    number: EventId,
+    now: Time,
+    fired: &mut Fired,
+) -> Outcome<()> {
+    let Some(mut own) = tx.activity(run, number).await? else { return Ok(()) };
+    own.armed = None;
+    if tx.fold(&mut own, now).await? {
+        return Ok(());
+    }
+    let start = match &own.live.place {
+        Place::Started(start) => Some(start.clone()),
+        _ => None,
+    };
+    let remote = start.as_ref().filter(|start| matches!(start.holder, Holder::Remote { .. }));
+    let stop = Cause::new(Code::AttemptTimedOut);
+    let told = remote.map(|start| hit(&own, start, &stop, now, false));
+    let Some(step) = time_out(&own.spec, &mut own.live, now) else {
+        tx.watch_limit(&mut own);
+        tx.update(&own);
+        return Ok(());
+    };
+    fired.hits.extend(told);
+    if tx.conclude(&own, start.as_ref(), &step, now).is_some() {
+        fired.runs.push(run);
+    }
+    Ok(())
+}
+
+/// Hints at every queue in which a retry has become due since the last time.
+async fn wake(db: Db<'_>, shared: &Shared, now: Time) -> Outcome<()> {
+    let Some(since) = shared.woken_until(now) else { return Ok(()) };
+    let sql = "SELECT DISTINCT namespace, queue FROM @activities \
+               WHERE place = 0 AND later AND due > $1 AND due <= $2";
+    let rows = db.rows(sql, &[&since.0, &now.0]).await?;
+    let mut hints = BTreeSet::new();
+    for row in &rows {
+        let namespace: i64 = row.try_get(0)?;
+        let queue: &str = row.try_get(1)?;
+        let namespace = Namespace(u32::try_from(namespace).unwrap_or_default());
+        hints.insert(Hint::Activity(namespace, Queue::from(queue)));
+    }
+    // Everybody wakes by themselves for this, so nobody needs to be told by others.
+    shared.tell_here(hints);
+    Ok(())
+}
+
+/// When something happens by itself next: an alarm rings, or a retry becomes due.
+async fn next(db: Db<'_>, now: Time) -> Outcome<Option<Time>> {
+    let sql = "SELECT least((SELECT min(due) FROM @alarms), \
+               (SELECT min(due) FROM @activities WHERE place = 0 AND later AND due > $1))";
+    let row = db.first(sql, &[&now.0]).await?;
+    let next: Option<i64> = row.map(|row| row.try_get(0)).transpose()?.flatten();
+    Ok(next.map(Time))
+}

@@ -1,0 +1,167 @@
+//! What is left of a subtree: rows, told as lines. What follows from them is decided in
+//! `bowline-store`, once for all stores.
+
+mod orphan;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use bowline_core::{ActivityLive, Cause, Epoch, EventId, ReceiptId, RunId, Time};
+use bowline_store::{AttemptLine, Error, Leftovers, ReceiptRow, Subtree, ready::Mark};
+use uuid::Uuid;
+
+use crate::{
+    blob::{self, number},
+    db::{Db, Outcome, Value},
+    owed::{Debt, debts},
+    run::Run,
+    shared::Shared,
+    tx::marks,
+};
+
+pub(crate) use tree::{WALK_MAX, settled};
+
+/// Everything is read as of one moment.
+pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+pub(crate) async fn leftovers(shared: &Shared, subtree: &Subtree) -> Outcome<Leftovers> {
+    let lent = shared.lend().await?;
+    let db = Db::own(&lent, shared);
+    db.begin(SNAPSHOT).await?;
+    let found = look(db, subtree).await;
+    db.roll_back().await;
+    found
+}
+
+async fn look(db: Db<'_>, subtree: &Subtree) -> Outcome<Leftovers> {
+    let there = there(db).await?;
+    match subtree {
+        Subtree::Run(run) => below(db, *run, &there).await?.ok_or(Error::Missing("run").into()),
+        Subtree::Receipt(id) => {
+            let receipt = receipt(db, *id).await?.ok_or(Error::Missing("receipt"))?;
+            let left = below(db, receipt.run, &there).await?.unwrap_or_default();
+            Ok(Leftovers { receipt: Some(receipt), ..left })
+        }
+        Subtree::Orphans => orphan::orphans(db, &there).await,
+    }
+}
+
+/// Members whose processes may be running: those that are alive, and those that fell silent. Code
+/// dies with its process, but of the latter nobody has seen the end.
+async fn there(db: Db<'_>) -> Outcome<BTreeSet<Epoch>> {
+    let rows = db.rows("SELECT epoch FROM @members WHERE state <> 1", &[]).await?;
+    rows.iter().map(|row| Ok(Epoch(number(row, 0)?))).collect()
+}
+
+/// The target and everything below it; none if there is no such run.
+async fn below(db: Db<'_>, target: RunId, there: &BTreeSet<Epoch>) -> Outcome<Option<Leftovers>> {
+    let mut left = Leftovers::default();
+    let mut tree = tree::Tree::new(db);
+    let mut walk = tree::Walk::from(target);
+    while let Some((run, alone)) = tree.step(&mut walk).await? {
+        left.runs.push(tree.line(&run).await?);
+        if !alone {
+            add_rows(db, &run, there, &mut left).await?;
+        }
+    }
+    if left.runs.is_empty() {
+        return Ok(None);
+    }
+    left.bound();
+    left.truncated |= walk.is_cut();
+    Ok(Some(left))
+}
+
+async fn add_rows(
+    db: Db<'_>,
+    run: &Run,
+    there: &BTreeSet<Epoch>,
+    left: &mut Leftovers,
+) -> Outcome<()> {
+    let id = run.head.run;
+    left.attempts.extend(attempts(db, id, there).await?);
+    let (queued, marked) = queued(db, run).await?;
+    left.queued += queued;
+    left.unswept += marked;
+    left.never_started += run.never_started;
+    if run.head.inbox > run.head.consumed {
+        let sql = "SELECT count(*) FROM @inbox WHERE namespace = $1 AND run = $2";
+        let row = db.first(sql, &[&blob::space(id), &blob::uuid(id)]).await?;
+        left.unread += row.map(|row| number(&row, 0)).transpose()?.unwrap_or(0);
+    }
+    Ok(())
+}
+
+/// Activities that a worker has, cancelled ones that one had, and those whose code runs on.
+async fn attempts(db: Db<'_>, id: RunId, there: &BTreeSet<Epoch>) -> Outcome<Vec<AttemptLine>> {
+    let sql = "SELECT number, name, live FROM @activities \
+               WHERE namespace = $1 AND run = $2 AND (place > 0 OR adrift) ORDER BY number";
+    let rows = db.rows(sql, &[&blob::space(id), &blob::uuid(id)]).await?;
+    let mut lines = Vec::new();
+    for row in &rows {
+        let (activity, name): (_, &str) = (EventId(number(row, 0)?), row.try_get(1)?);
+        let live: ActivityLive = blob::open(id, row, 2)?;
+        if live.started().is_some() || live.cancel.is_some() || !live.adrift.is_empty() {
+            lines.push(line(id, activity, name, &live, there));
+        }
+    }
+    Ok(lines)
+}
+
+fn line(
+    run: RunId,
+    activity: EventId,
+    name: &str,
+    live: &ActivityLive,
+    there: &BTreeSet<Epoch>,
+) -> AttemptLine {
+    let leaked = there.iter().any(|epoch| live.adrift.runs_in(Some(*epoch)));
+    AttemptLine { leaked, ..AttemptLine::of(run, activity, name.into(), live) }
+}
+
+/// How many activities wait, and how many of those that wait are under a mark. Those whose rows
+/// are owed wait too.
+async fn queued(db: Db<'_>, run: &Run) -> Outcome<(u64, u64)> {
+    let id = run.head.run;
+    let marks = match run.marked {
+        0 => Vec::new(),
+        _ => marks(db, id).await?,
+    };
+    let debts = match run.owing {
+        0 => Vec::new(),
+        _ => debts(db, id).await?,
+    };
+    let (mut queued, mut marked) = (0, 0);
+    let mut add = |activity| match covered(&marks, activity) {
+        true => marked += 1,
+        false => queued += 1,
+    };
+    debts.iter().flat_map(Debt::ids).for_each(&mut add);
+    let values: [Value<'_>; 2] = [&blob::space(id), &blob::uuid(id)];
+    if marks.is_empty() {
+        let sql = "SELECT count(*) FROM @activities \
+                   WHERE namespace = $1 AND run = $2 AND place = 0";
+        let row = db.first(sql, &values).await?;
+        let rows = row.map(|row| number(&row, 0)).transpose()?.unwrap_or(0);
+        return Ok((queued + rows, 0));
+    }
+    let sql = "SELECT number FROM @activities WHERE namespace = $1 AND run = $2 AND place = 0";
+    for row in db.rows(sql, &values).await? {
+        add(EventId(number(&row, 0)?));
+    }
+    Ok((queued, marked))
+}
+
+fn covered(marks: &[Mark], activity: EventId) -> bool {
+    marks.iter().any(|mark| mark.ranges.contains(activity))
+}
+
+async fn receipt(db: Db<'_>, id: ReceiptId) -> Outcome<Option<ReceiptRow>> {
+    let sql = "SELECT namespace, run, cause, requested_at, keep_until FROM @receipts \
+               WHERE id = $1";
+    let Some(row) = db.first(sql, &[&Uuid::from_u128(id.0)]).await? else { return Ok(None) };
+    let run = blob::run_id(&row, 0)?;
+    let cause: Cause = blob::open(run, &row, 2)?;
+    let (requested_at, keep_until) = (Time(row.try_get(3)?), Time(row.try_get(4)?));
+    Ok(Some(ReceiptRow { id, run, cause, requested_at, keep_until }))
+}

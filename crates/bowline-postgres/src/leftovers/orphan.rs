@@ -1,0 +1,107 @@
+//! Whatever should not be there at all: work of closed runs that nobody has told to stop, and
+//! children that outlived a parent which wanted them told.
+
+use std::collections::BTreeSet;
+
+use bowline_core::{ActivityLive, Epoch, EventId, Message, Number, ParentClose, RunId};
+use bowline_store::Leftovers;
+
+use super::{covered, line, tree::Tree};
+use crate::{
+    blob::{self, number},
+    db::{Db, Outcome, Value},
+    inbox, limits,
+    owed::{Debt, debts},
+    run::{self, Run},
+    tx::marks,
+};
+
+pub(super) async fn orphans(db: Db<'_>, there: &BTreeSet<Epoch>) -> Outcome<Leftovers> {
+    let mut tree = Tree::new(db);
+    let mut found = Leftovers::default();
+    children(db, &mut tree, &mut found).await?;
+    activities(db, &mut tree, there, &mut found).await?;
+    found.bound();
+    Ok(found)
+}
+
+/// Open children of closed parents that nobody has told.
+async fn children(db: Db<'_>, tree: &mut Tree<'_>, found: &mut Leftovers) -> Outcome<()> {
+    let sql = "SELECT l.namespace, l.run FROM @labels l \
+               JOIN @labels p ON p.namespace = l.namespace AND p.run = l.parent \
+               WHERE l.closed_at IS NULL AND p.closed_at IS NOT NULL ORDER BY l.serial";
+    for row in db.rows(sql, &[]).await? {
+        let Some(run) = run::one(db, blob::run_id(&row, 0)?).await? else { continue };
+        if found.runs.len() > limits::LINES_MAX {
+            break;
+        }
+        if run.head.cancel.is_none()
+            && tree.parent_closed(&run).await?
+            && tree.policy(&run).await? != ParentClose::Abandon
+            && !told(db, &run).await?
+        {
+            found.runs.push(tree.line(&run).await?);
+        }
+    }
+    Ok(())
+}
+
+async fn told(db: Db<'_>, run: &Run) -> Outcome<bool> {
+    let unread = inbox::stored(db, run.head.run, Number(0), usize::MAX).await?;
+    let stops = |message: &Message| matches!(message, Message::Cancel(_) | Message::Terminate(_));
+    Ok(unread.iter().any(|received| stops(&received.message)))
+}
+
+/// Activities of closed runs that wait or run and are not cancelled.
+async fn activities(
+    db: Db<'_>,
+    tree: &mut Tree<'_>,
+    there: &BTreeSet<Epoch>,
+    found: &mut Leftovers,
+) -> Outcome<()> {
+    let sql = "SELECT DISTINCT l.namespace, l.run FROM (\
+                   SELECT namespace, run FROM @activities WHERE place < 2 \
+                   UNION SELECT namespace, run FROM @owed) AS a \
+               JOIN @labels l ON l.namespace = a.namespace AND l.run = a.run \
+               WHERE l.closed_at IS NOT NULL";
+    for row in db.rows(sql, &[]).await? {
+        let id = blob::run_id(&row, 0)?;
+        if run::one(db, id).await?.is_some() {
+            of_run(db, tree, id, there, found).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn of_run(
+    db: Db<'_>,
+    tree: &mut Tree<'_>,
+    id: RunId,
+    there: &BTreeSet<Epoch>,
+    found: &mut Leftovers,
+) -> Outcome<()> {
+    let left = tree.left(id).await?.cloned().unwrap_or_default();
+    let marks = marks(db, id).await?;
+    let told = |activity| covered(&marks, activity) || left.contains(activity);
+    let owed = debts(db, id).await?;
+    found.queued += owed.iter().flat_map(Debt::ids).filter(|id| !told(*id)).count() as u64;
+    let sql = "SELECT number, place, name, live FROM @activities \
+               WHERE namespace = $1 AND run = $2 AND place < 2 ORDER BY number";
+    let values: [Value<'_>; 2] = [&blob::space(id), &blob::uuid(id)];
+    for row in db.rows(sql, &values).await? {
+        let activity = EventId(number(&row, 0)?);
+        let place: i16 = row.try_get(1)?;
+        if told(activity) {
+            continue;
+        }
+        if place == 0 {
+            found.queued += 1;
+            continue;
+        }
+        let (name, live): (&str, ActivityLive) = (row.try_get(2)?, blob::open(id, &row, 3)?);
+        if live.cancel.is_none() && found.attempts.len() <= limits::LINES_MAX {
+            found.attempts.push(line(id, activity, name, &live, there));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! Bowline's store on Postgres, for any number of processes at once.
+//!
+//! A call reads the rows that it is about, decides in memory, and writes with one statement that
+//! names what it was decided on: every write to any row of a run moves a number on the run's own
+//! row, and a statement whose numbers are not the newest writes nothing. Calls that come in while
+//! a statement is on its way go into the next one together.
+//!
+//! Nothing is kept in memory that another process could change. Hints travel by notifications,
+//! which are sent after the commits; whatever they miss is found by looking now and then.
+
+mod activity;
+mod address;
+mod ask;
+mod blob;
+mod call;
+mod claim;
+mod commit;
+mod db;
+mod fault;
+mod find;
+mod fire;
+mod hint;
+mod inbox;
+mod leftovers;
+mod limits;
+mod member;
+mod migrate;
+mod owed;
+mod post;
+mod read;
+mod run;
+mod settings;
+mod settle;
+mod shared;
+mod store;
+mod sweep;
+mod tls;
+mod transaction;
+mod tx;
+mod weight;
+mod work;
+mod write;
+mod writer;
+
+use std::{str::FromStr, sync::Arc};
+
+use bowline_core::Epoch;
+use bowline_store::{Error, Result, Store};
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
+use tokio::{runtime::Runtime, sync::mpsc};
+use tokio_postgres::Config;
+
+use crate::{call::Call, fault::shown, shared::Shared, tls::Tls, writer::Gate};
+
+pub use settings::Settings;
+
+/// A store in a Postgres database.
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+    calls: mpsc::Sender<Box<dyn Call>>,
+    /// The store's own threads. Taken when it is dropped.
+    runtime: Option<Runtime>,
+    /// What this process is called where it notifies.
+    sender: String,
+}
+
+impl PostgresStore {
+    /// Opens the database behind a URL, `postgres://user:password@host/database`, and makes or
+    /// brings up to date the tables in it. Blocks until that is done.
+    ///
+    /// # Errors
+    /// [`Error::Open`] if the database cannot be reached, if its tables may not be made, or if a
+    /// newer Bowline made them.
+    pub fn open(url: &str) -> Result<Self> {
+        Self::open_with(url, Settings::default())
+    }
+
+    /// Opens a database with settings of one's own.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(url: &str, settings: Settings) -> Result<Self> {
+        check(&settings)?;
+        let mut config = Config::from_str(url)
+            .map_err(|error| Error::Open(format!("the URL does not read: {}", shown(&error))))?;
+        if config.get_application_name().is_none() {
+            config.application_name("bowline");
+        }
+        config.connect_timeout(settings.patience);
+        let tls = tls::tls(config.get_ssl_mode())?;
+        let threads = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("bowline-postgres")
+            .enable_all()
+            .build();
+        let runtime =
+            threads.map_err(|error| Error::Open(format!("no thread can be started: {error}")))?;
+        prepare(&runtime, &config, &tls, &settings)?;
+        let manager = Manager::from_config(
+            config.clone(),
+            tls.clone(),
+            ManagerConfig { recycling_method: RecyclingMethod::Fast },
+        );
+        let pool = Pool::builder(manager).max_size(settings.connections.max(2)).build();
+        let pool = pool.map_err(|error| Error::Open(format!("no connections: {error}")))?;
+        let lanes = settings.lanes.clamp(1, settings.connections.max(2));
+        let shared = Arc::new(Shared::new(pool, settings));
+        let (calls, incoming) = mpsc::channel(limits::CALLS_MAX);
+        let gate = Arc::new(tokio::sync::Mutex::new(Gate { calls: incoming, left: None }));
+        for _ in 0..lanes {
+            runtime.spawn(writer::work(shared.clone(), gate.clone()));
+        }
+        let sender = hint::sender();
+        if shared.settings.hints {
+            runtime.spawn(hint::notify(shared.clone(), sender.clone()));
+            runtime.spawn(hint::listen(shared.clone(), config, tls, sender.clone()));
+        }
+        runtime.spawn(hint::poll(shared.clone()));
+        runtime.spawn(hint::collect(shared.clone()));
+        runtime.spawn(hint::keep_alive(shared.clone()));
+        Ok(Self { shared, calls, runtime: Some(runtime), sender })
+    }
+
+    /// States that the process of a member is gone: what it held is given to others at once,
+    /// without waiting for its lease to run out. Only for somebody who knows; false if there is no
+    /// such member.
+    ///
+    /// # Errors
+    /// If the database cannot be asked.
+    pub async fn evict(&self, epoch: Epoch) -> Result<bool> {
+        let Some(runtime) = &self.runtime else { return Err(Error::Shut) };
+        let shared = self.shared.clone();
+        let ended = runtime.spawn(async move {
+            let lent = shared.lend().await?;
+            let ended = member::end(db::Db::own(&lent, &shared), epoch).await;
+            shared.tell([bowline_store::Hint::Sweep].into());
+            ended
+        });
+        ended.await.map_err(|_| Error::Shut)?.map_err(Error::from)
+    }
+
+    /// Does what was asked before, and lets go of the database; whoever calls later is answered
+    /// with [`Error::Shut`].
+    pub async fn close(&self) {
+        Store::shut(self).await;
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.shared.close();
+        if let Some(runtime) = self.runtime.take() {
+            // It may be dropped inside another runtime, where nobody may wait.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// What is written into statements as it is must be harmless.
+fn check(settings: &Settings) -> Result<()> {
+    let name = &settings.schema;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+    match begins && name.len() <= 50 && name.chars().all(plain) && !name.starts_with("pg_") {
+        true => Ok(()),
+        false => Err(Error::Open(format!(
+            "`{name}` cannot be the name of a schema here: small letters, digits and underscores, \
+             at most 50, not beginning with a digit or with pg_"
+        ))),
+    }
+}
+
+/// Connects once, and brings the tables up to date.
+fn prepare(runtime: &Runtime, config: &Config, tls: &Tls, settings: &Settings) -> Result<()> {
+    let (config, tls, schema) = (config.clone(), tls.clone(), settings.schema.clone());
+    let (done, wait) = std::sync::mpsc::sync_channel(1);
+    runtime.spawn(async move {
+        let prepared = async {
+            let (mut client, connection) = config.connect(tls).await.map_err(|error| {
+                Error::Open(format!("the database cannot be opened: {}", shown(&error)))
+            })?;
+            let connection = tokio::spawn(connection);
+            let prefix = format!("{schema}.");
+            let migrated = migrate::migrate(&mut client, &schema, &prefix).await;
+            drop(client);
+            let _ = connection.await;
+            migrated
+        };
+        let _ = done.send(prepared.await);
+    });
+    wait.recv().unwrap_or_else(|_| Err(Error::Open("the database cannot be opened".into())))
+}

@@ -1,0 +1,41 @@
+//! Every bound of this store on one screen.
+
+use std::time::Duration;
+
+/// Calls that wait for a lane; whoever comes then waits to be let in.
+pub(crate) const CALLS_MAX: usize = 4_096;
+/// Rows that a group of calls writes, about. A larger call goes alone.
+pub(crate) const GROUP_ROWS: usize = 2_000;
+/// Bytes that a group of calls writes, about. A larger call goes alone.
+pub(crate) const GROUP_BYTES: usize = 1024 * 1024;
+/// New activities of one commit whose rows are written with it; those of more follow.
+pub(crate) const ROWS_AT_ONCE: usize = 2_000;
+/// Unread messages that a commit answers with.
+pub(crate) const UNREAD_MAX: usize = 1_000;
+/// Runs and attempts that a look at a subtree lists.
+pub(crate) const LINES_MAX: usize = 1_000;
+/// Runs of one page of a list.
+pub(crate) const PAGE_MAX: usize = 1_000;
+/// Questions of this process that wait for an answer.
+pub(crate) const ASKS_MAX: usize = 10_000;
+/// How often a group is tried again after somebody else was faster. From the second time on it
+/// locks what it reads, so that nobody can be.
+pub(crate) const RACES_MAX: u32 = 20;
+/// Waiting activities that one look at a queue reads at most; marks may cover all of them.
+pub(crate) const LOOK_MAX: usize = 4_000;
+/// How often a claim looks again, where others have taken what it found.
+pub(crate) const LOOKS_MAX: usize = 100;
+/// Bytes of one notification; the server takes fewer than 8,000.
+pub(crate) const NOTE_BYTES: usize = 7_000;
+/// Notifications that are sent at once; where more would be needed, detail is given up.
+pub(crate) const NOTES_MAX: usize = 8;
+/// Runs whose owed activities are remembered between sweeps.
+pub(crate) const OWED_MAX: usize = 4;
+/// Attempts of dead members, and of one that leaves, that one transaction gives back.
+pub(crate) const LOSE_MAX: usize = 500;
+/// How long a process waits before it tries again to listen.
+pub(crate) const LISTEN_AGAIN: Duration = Duration::from_secs(1);
+/// How often a question that waits is looked at, should word of its answer be lost.
+pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How long processes that start at once wait for each other to bring the tables up to date.
+pub(crate) const MIGRATE: Duration = Duration::from_secs(60);

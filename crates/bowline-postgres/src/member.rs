@@ -1,0 +1,370 @@
+//! Members enter, report, leave, and are given up. What is late is decided by the database's own
+//! clock, and nobody is given up by one who was out of reach as well.
+
+use std::collections::BTreeSet;
+
+use bowline_core::{Epoch, EventId, Place, RunId, Time, lose};
+use bowline_store::{
+    AttemptHit, AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Proof, Renewal,
+    Renewed, Sighting,
+};
+use futures_util::future::BoxFuture;
+
+use crate::{
+    activity,
+    blob::{self, count, int, number},
+    db::{Db, Outcome, Value},
+    limits,
+    settle::proves,
+    shared::Shared,
+    tx::{Tx, Wants},
+    work,
+};
+
+/// Whose attempts are looked at, and whether their process was seen to end.
+#[derive(Clone, Copy)]
+pub(crate) struct Lost {
+    pub(crate) run: RunId,
+    pub(crate) activity: EventId,
+    pub(crate) epoch: Epoch,
+    pub(crate) seen: bool,
+}
+
+pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
+    let lent = shared.lend().await?;
+    let db = Db::own(&lent, shared);
+    let lease = micros(join.lease);
+    let sql = "WITH next AS (\
+                   UPDATE @counters SET value = value + 1 WHERE name = 'epoch' RETURNING value) \
+               INSERT INTO @members \
+               (epoch, identity, state, lease, joined_at, renewed_at, contact_since) \
+               SELECT value, $1, 0, $2::float8 * interval '1 microsecond', \
+               clock_timestamp(), clock_timestamp(), clock_timestamp() FROM next RETURNING epoch";
+    let rows = db.change(sql, &[&join.identity.as_str(), &lease]).await?;
+    let row = rows.first().ok_or_else(|| Error::Backend("no epoch was given".into()))?;
+    let epoch = Epoch(number(row, 0)?);
+    // A process that enters again has given up what it was before.
+    if let Some(before) = shared.set_member(Some((epoch, join.lease))) {
+        end(db, before).await?;
+    }
+    drop(lent);
+    shared.tell_here(BTreeSet::from([bowline_store::Hint::Sweep]));
+    Ok(Joined { epoch })
+}
+
+/// Whole microseconds, exact as far as any lease goes.
+fn micros(lease: std::time::Duration) -> f64 {
+    lease.as_micros() as f64
+}
+
+/// A member is gone for certain.
+pub(crate) async fn end(db: Db<'_>, epoch: Epoch) -> Outcome<bool> {
+    let sql = "UPDATE @members SET state = 1 WHERE epoch = $1 AND state <> 1 RETURNING 1";
+    Ok(!db.change(sql, &[&int(epoch.0)]).await?.is_empty())
+}
+
+/// Extends a lease. None of its business are leases that ran out: nobody loses anything before
+/// another member says so.
+pub(crate) const RENEW: &str = "UPDATE @members SET contact_since = CASE \
+        WHEN clock_timestamp() > renewed_at + lease THEN clock_timestamp() \
+        ELSE contact_since END, \
+    renewed_at = clock_timestamp(), lease = $2::float8 * interval '1 microsecond' \
+    WHERE epoch = $1 AND state = 0 RETURNING 1";
+
+pub(crate) async fn extend(db: Db<'_>, epoch: Epoch, lease: std::time::Duration) -> Outcome<bool> {
+    let extended = db.change(RENEW, &[&int(epoch.0), &micros(lease)]).await?;
+    Ok(!extended.is_empty())
+}
+
+pub(crate) async fn renew(shared: &Shared, renewal: &Renewal) -> Outcome<Renewed> {
+    let epoch = renewal.epoch;
+    let lent = shared.lend().await?;
+    if !extend(Db::own(&lent, shared), epoch, renewal.lease).await? {
+        return Err(Error::Fenced.into());
+    }
+    shared.lease(epoch, renewal.lease);
+    let marked = marked(Db::own(&lent, shared), epoch).await?;
+    drop(lent);
+    let heartbeats =
+        match renewal.heartbeats.is_empty() && renewal.sightings.is_empty() && marked.is_empty() {
+            true => Vec::new(),
+            false => work::attempt(shared, &Report { renewal, marked }, report).await?,
+        };
+    let lent = shared.lend().await?;
+    let cancels = cancels(Db::own(&lent, shared), epoch).await?;
+    drop(lent);
+    if renewal.leave {
+        leave(shared, epoch, renewal.now).await?;
+    }
+    Ok(Renewed { heartbeats, cancels })
+}
+
+struct Report<'r> {
+    renewal: &'r Renewal,
+    /// Started attempts of the member that a mark may cover.
+    marked: Vec<(RunId, EventId)>,
+}
+
+fn report<'t>(
+    tx: &'t mut Tx<'_>,
+    report: &'t Report<'_>,
+) -> BoxFuture<'t, Outcome<Vec<HeartbeatReply>>> {
+    Box::pin(async move {
+        let Report { renewal, marked } = report;
+        let mut wants = Wants::default();
+        let beats = renewal.heartbeats.iter().map(|beat| beat.attempt);
+        let seen = renewal.sightings.iter().map(|seen| seen.attempt);
+        for AttemptRef { run, activity, .. } in beats.chain(seen) {
+            wants.runs.insert(run);
+            wants.activities.insert((run, activity));
+        }
+        wants.runs.extend(marked.iter().map(|(run, _)| *run));
+        wants.activities.extend(marked);
+        wants.epochs.insert(renewal.epoch);
+        for beat in &renewal.heartbeats {
+            if let Proof::Native(fence) = &beat.proof {
+                wants.epochs.insert(fence.epoch);
+            }
+        }
+        tx.prefetch(wants).await?;
+        for (run, activity) in marked {
+            if tx.find(*run).await?.is_some()
+                && let Some(mut own) = tx.activity(*run, *activity).await?
+                && own.live.started().is_some()
+            {
+                tx.fold(&mut own, renewal.now).await?;
+            }
+        }
+        let mut replies = Vec::with_capacity(renewal.heartbeats.len());
+        for beat in &renewal.heartbeats {
+            replies.push(heartbeat(tx, beat, renewal.now).await?);
+        }
+        for sighting in &renewal.sightings {
+            sight(tx, sighting).await?;
+        }
+        Ok(replies)
+    })
+}
+
+/// Started attempts of a member, in runs that have marks, and whose rows say nothing of a cancel.
+async fn marked(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<(RunId, EventId)>> {
+    let sql = "SELECT a.namespace, a.run, a.number FROM @activities a \
+               JOIN @runs r ON r.namespace = a.namespace AND r.run = a.run \
+               WHERE a.epoch = $1 AND NOT a.cancelled AND r.marked > 0";
+    let rows = db.rows(sql, &[&int(epoch.0)]).await?;
+    rows.iter().map(|row| Ok((blob::run_id(row, 0)?, EventId(number(row, 2)?)))).collect()
+}
+
+async fn heartbeat(tx: &mut Tx<'_>, beat: &Heartbeat, now: Time) -> Outcome<HeartbeatReply> {
+    let AttemptRef { run, activity, attempt } = beat.attempt;
+    if tx.find(run).await?.is_none() {
+        return Ok(HeartbeatReply::Gone);
+    }
+    let Some(mut own) = tx.activity(run, activity).await? else { return Ok(HeartbeatReply::Gone) };
+    let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
+    let Some(start) = start else { return Ok(HeartbeatReply::Gone) };
+    if !proves(tx, &beat.proof, &start.holder).await? {
+        return Ok(HeartbeatReply::Gone);
+    }
+    tx.fold(&mut own, now).await?;
+    if let Place::Started(start) = &mut own.live.place {
+        start.heard_at = now;
+    }
+    if let Some(details) = &beat.details {
+        own.live.heartbeat = Some(details.clone());
+    }
+    tx.update(&own);
+    Ok(match &own.live.cancel {
+        Some(record) => HeartbeatReply::Cancelled(record.cause.clone()),
+        None => HeartbeatReply::Alive,
+    })
+}
+
+async fn sight(tx: &mut Tx<'_>, sighting: &Sighting) -> Outcome<()> {
+    let AttemptRef { run, activity, attempt } = sighting.attempt;
+    if tx.find(run).await?.is_none() {
+        return Ok(());
+    }
+    let Some(mut own) = tx.activity(run, activity).await? else { return Ok(()) };
+    if own.live.attempt != attempt {
+        return Ok(());
+    }
+    let Some(record) = &mut own.live.cancel else { return Ok(()) };
+    let before = (record.delivered_at, record.observed_at);
+    record.delivered_at = record.delivered_at.or(Some(sighting.delivered_at));
+    record.observed_at = record.observed_at.or(sighting.observed_at);
+    if before != (record.delivered_at, record.observed_at) {
+        tx.update(&own);
+    }
+    Ok(())
+}
+
+/// Every cancel that stands against an attempt of the member.
+async fn cancels(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<AttemptHit>> {
+    let rows = db.rows(&cancelled(), &[&int(epoch.0)]).await?;
+    let mut hits = Vec::new();
+    for row in &rows {
+        hits.extend(activity::read(row)?.cancelled_hit());
+    }
+    Ok(hits)
+}
+
+pub(crate) fn cancelled() -> String {
+    format!(
+        "SELECT {} FROM @activities a WHERE a.epoch = $1 AND a.cancelled \
+         ORDER BY a.namespace, a.run, a.number",
+        activity::COLUMNS
+    )
+}
+
+/// Gives everything back, a chunk at a time. Whatever is not given back when this is broken off is
+/// swept up by somebody else.
+async fn leave(shared: &Shared, epoch: Epoch, now: Time) -> Outcome<()> {
+    let lent = shared.lend().await?;
+    end(Db::own(&lent, shared), epoch).await?;
+    drop(lent);
+    shared.forget_member(epoch);
+    loop {
+        let lost = held_attempts(shared, Some(epoch), limits::LOSE_MAX).await?;
+        if lost.is_empty() {
+            break;
+        }
+        lose_all(shared, &lost, now).await?;
+    }
+    loop {
+        let held = held_runs(shared, Some(epoch), limits::LOSE_MAX).await?;
+        if held.is_empty() {
+            return Ok(());
+        }
+        release_all(shared, &held).await?;
+    }
+}
+
+/// Attempts of dead members, or of this one.
+pub(crate) async fn held_attempts(
+    shared: &Shared,
+    of: Option<Epoch>,
+    limit: usize,
+) -> Outcome<Vec<Lost>> {
+    let lent = shared.lend().await?;
+    let of = of.map(|epoch| int(epoch.0));
+    let values: [Value<'_>; 2] = [&of, &count(limit)];
+    let rows = Db::own(&lent, shared).rows(HELD_ATTEMPTS, &values).await?;
+    rows.iter()
+        .map(|row| {
+            let state: i16 = row.try_get(4)?;
+            Ok(Lost {
+                run: blob::run_id(row, 0)?,
+                activity: EventId(number(row, 2)?),
+                epoch: Epoch(number(row, 3)?),
+                seen: state == 1,
+            })
+        })
+        .collect()
+}
+
+pub(crate) const HELD_ATTEMPTS: &str = "SELECT a.namespace, a.run, a.number, a.epoch, m.state \
+    FROM @members m JOIN @activities a ON a.epoch = m.epoch \
+    WHERE m.state <> 0 AND ($1::int8 IS NULL OR m.epoch = $1::int8) \
+    ORDER BY a.namespace, a.run, a.number LIMIT $2";
+
+/// Runs that dead members hold, or this one.
+pub(crate) async fn held_runs(
+    shared: &Shared,
+    of: Option<Epoch>,
+    limit: usize,
+) -> Outcome<Vec<(RunId, Epoch)>> {
+    let lent = shared.lend().await?;
+    let of = of.map(|epoch| int(epoch.0));
+    let sql = "SELECT r.namespace, r.run, r.epoch FROM @members m \
+               JOIN @runs r ON r.epoch = m.epoch \
+               WHERE m.state <> 0 AND ($1::int8 IS NULL OR m.epoch = $1::int8) \
+               ORDER BY r.namespace, r.run LIMIT $2";
+    let values: [Value<'_>; 2] = [&of, &count(limit)];
+    let rows = Db::own(&lent, shared).rows(sql, &values).await?;
+    rows.iter().map(|row| Ok((blob::run_id(row, 0)?, Epoch(number(row, 2)?)))).collect()
+}
+
+/// Attempts whose members are dead are over, or tried again.
+pub(crate) async fn lose_all(shared: &Shared, lost: &[Lost], now: Time) -> Outcome<()> {
+    work::attempt(shared, &(lost, now), |tx, (lost, now)| {
+        Box::pin(async move {
+            let mut wants = Wants::default();
+            wants.runs.extend(lost.iter().map(|lost| lost.run));
+            wants.activities.extend(lost.iter().map(|lost| (lost.run, lost.activity)));
+            tx.prefetch(wants).await?;
+            for lost in *lost {
+                lose_attempt(tx, *lost, *now).await?;
+            }
+            Ok(())
+        })
+    })
+    .await
+}
+
+async fn lose_attempt(tx: &mut Tx<'_>, lost: Lost, now: Time) -> Outcome<()> {
+    let Lost { run, activity, epoch, seen } = lost;
+    if tx.find(run).await?.is_none() {
+        return Ok(());
+    }
+    let Some(mut own) = tx.activity(run, activity).await? else { return Ok(()) };
+    // Somebody may have ended it, and somebody else may have begun again.
+    if own.epoch() != Some(int(epoch.0)) {
+        return Ok(());
+    }
+    let Some(start) = own.live.started().cloned() else { return Ok(()) };
+    tx.fold(&mut own, now).await?;
+    let step = lose(&own.spec, &mut own.live, seen, now);
+    tx.conclude(&own, Some(&start), &step, now);
+    Ok(())
+}
+
+/// Runs whose holders are dead are free.
+pub(crate) async fn release_all(shared: &Shared, held: &[(RunId, Epoch)]) -> Outcome<()> {
+    work::attempt(shared, &held, |tx, held| {
+        Box::pin(async move {
+            let mut wants = Wants::default();
+            wants.runs.extend(held.iter().map(|(run, _)| *run));
+            tx.prefetch(wants).await?;
+            for (run, epoch) in *held {
+                let holder = tx.find(*run).await?.and_then(|run| run.head.holder);
+                if holder.is_some_and(|fence| fence.epoch == *epoch) {
+                    tx.edit(*run).head.holder = None;
+                }
+            }
+            Ok(())
+        })
+    })
+    .await
+}
+
+/// Gives up members that were silent for longer than their lease, if this one has been in touch
+/// for as long: after an outage of the database nobody has, and nobody loses anything.
+pub(crate) const FENCE: &str = "UPDATE @members AS m SET state = 2 FROM @members AS me \
+    WHERE me.epoch = $1 AND me.state = 0 AND m.state = 0 AND m.epoch <> me.epoch \
+    AND clock_timestamp() > m.renewed_at + m.lease \
+    AND clock_timestamp() > me.contact_since + m.lease \
+    AND clock_timestamp() < me.renewed_at + me.lease RETURNING m.epoch";
+
+pub(crate) async fn fence(shared: &Shared, epoch: Epoch) -> Outcome<usize> {
+    let lent = shared.lend().await?;
+    Ok(Db::own(&lent, shared).change(FENCE, &[&int(epoch.0)]).await?.len())
+}
+
+/// Whether some member is late.
+pub(crate) async fn is_one_late(db: Db<'_>) -> Outcome<bool> {
+    let sql = "SELECT 1 FROM @members \
+               WHERE state = 0 AND clock_timestamp() > renewed_at + lease LIMIT 1";
+    Ok(db.first(sql, &[]).await?.is_some())
+}
+
+/// Members that are gone for certain, and hold nothing, need no row.
+pub(crate) async fn forget(shared: &Shared, limit: usize) -> Outcome<usize> {
+    let lent = shared.lend().await?;
+    let sql = "DELETE FROM @members WHERE epoch IN (SELECT m.epoch FROM @members m \
+               WHERE m.state = 1 \
+               AND NOT EXISTS (SELECT 1 FROM @runs r WHERE r.epoch = m.epoch) \
+               AND NOT EXISTS (SELECT 1 FROM @activities a WHERE a.epoch = m.epoch) \
+               LIMIT $1) RETURNING 1";
+    Ok(Db::own(&lent, shared).change(sql, &[&count(limit)]).await?.len())
+}

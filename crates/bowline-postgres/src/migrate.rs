@@ -1,0 +1,128 @@
+//! The schema, step by step: each step once, in its own transaction, known by its checksum. Whoever
+//! brings it up to date holds a row meanwhile, so that any number of processes may start at once.
+
+use bowline_store::{Error, Result};
+use tokio_postgres::{Client, error::SqlState};
+
+use crate::{
+    db::named,
+    fault::{Fault, shown},
+    limits,
+};
+
+struct Step {
+    version: i64,
+    name: &'static str,
+    sql: &'static str,
+}
+
+/// Steps are for ever: a released one is never edited, the next one changes what it made.
+const STEPS: &[Step] =
+    &[Step { version: 1, name: "tables", sql: include_str!("../migrations/0001_tables.sql") }];
+
+/// The version that this build knows.
+pub(crate) fn newest() -> i64 {
+    STEPS.last().map_or(0, |step| step.version)
+}
+
+/// Brings the tables to the newest version, or says why they cannot be.
+pub(crate) async fn migrate(client: &mut Client, schema: &str, prefix: &str) -> Result<()> {
+    let begun = tokio::time::Instant::now();
+    loop {
+        match try_migrate(client, schema, prefix).await {
+            Ok(()) => return Ok(()),
+            Err(Fault::Sql(error)) if is_crowd(&error) && begun.elapsed() < limits::MIGRATE => {}
+            Err(Fault::Sql(error)) => {
+                return Err(Error::Open(format!("the tables cannot be made: {}", shown(&error))));
+            }
+            Err(fault) => return Err(fault.into()),
+        }
+    }
+}
+
+/// Others are making the same thing at the same moment: what they make will be there next time.
+fn is_crowd(error: &tokio_postgres::Error) -> bool {
+    let code = error.code();
+    code.is_some_and(|code| {
+        [
+            SqlState::UNIQUE_VIOLATION,
+            SqlState::DUPLICATE_TABLE,
+            SqlState::DUPLICATE_SCHEMA,
+            SqlState::DUPLICATE_OBJECT,
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+        ]
+        .contains(code)
+            // "tuple concurrently updated" has no code of its own.
+            || *code == SqlState::INTERNAL_ERROR
+    })
+}
+
+async fn try_migrate(
+    client: &mut Client,
+    schema: &str,
+    prefix: &str,
+) -> std::result::Result<(), Fault> {
+    let versions = format!("{prefix}versions");
+    let there: Option<String> =
+        client.query_one("SELECT to_regclass($1)::text", &[&versions]).await?.try_get(0)?;
+    if there.is_none() {
+        let known =
+            client.query_opt("SELECT 1 FROM pg_namespace WHERE nspname = $1", &[&schema]).await?;
+        // Whoever may not make schemas may still use one that was made for them.
+        if known.is_none() {
+            client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {schema}")).await?;
+        }
+        let made = "CREATE TABLE IF NOT EXISTS @versions (\
+                        version int8 PRIMARY KEY, name text NOT NULL, checksum int8 NOT NULL); \
+                    INSERT INTO @versions VALUES (0, 'lock', 0) ON CONFLICT DO NOTHING";
+        client.batch_execute(&named(made, prefix)).await?;
+    }
+    if is_current(client, prefix).await? {
+        return Ok(());
+    }
+    let tx = client.transaction().await?;
+    let lock = named("SELECT 1 FROM @versions WHERE version = 0 FOR UPDATE", prefix);
+    tx.query(&lock, &[]).await?;
+    let known = tx.query(&named("SELECT version, checksum FROM @versions", prefix), &[]).await?;
+    let mut sums = std::collections::BTreeMap::new();
+    for row in &known {
+        sums.insert(row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(1)?);
+    }
+    for step in STEPS.iter().filter(|step| !sums.contains_key(&step.version)) {
+        tx.batch_execute(&named(step.sql, prefix)).await?;
+        let add = named("INSERT INTO @versions VALUES ($1, $2, $3)", prefix);
+        tx.execute(&add, &[&step.version, &step.name, &sum(step)]).await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Whether there is nothing to do. Refuses tables that another build has made in another way.
+async fn is_current(client: &Client, prefix: &str) -> std::result::Result<bool, Fault> {
+    let sql = named("SELECT version, checksum FROM @versions WHERE version > 0", prefix);
+    let mut done = 0;
+    for row in client.query(&sql, &[]).await? {
+        let (version, checksum): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        let Some(step) = STEPS.iter().find(|step| step.version == version) else {
+            return Err(Fault::Said(Error::Open(format!(
+                "the tables have schema version {version}, and this build knows versions up to \
+                 {}: a newer Bowline has opened them; use that one, or restore an older backup",
+                newest()
+            ))));
+        };
+        if sum(step) != checksum {
+            return Err(Fault::Said(Error::Open(format!(
+                "the tables were made by another step {} ({}) of the schema than this build has: \
+                 they are not used, because they may differ",
+                step.version, step.name
+            ))));
+        }
+        done += 1;
+    }
+    Ok(done == STEPS.len())
+}
+
+fn sum(step: &Step) -> i64 {
+    i64::from(crc32fast::hash(step.sql.as_bytes()))
+}

@@ -1,0 +1,36 @@
+//! What a store is told when it is opened, beside where the database is.
+
+use std::time::Duration;
+
+/// How a store uses its database. Made by [`Settings::default`] and changed field by field.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The schema that the tables are in; it is made if it is missing. Letters, digits and
+    /// underscores, so that it can be written everywhere as it is.
+    pub schema: String,
+    /// Connections for calls. Two more are used for hints: one listens, one notifies.
+    pub connections: usize,
+    /// How many groups of calls are written at once. Each group is one statement.
+    pub lanes: usize,
+    /// Whether processes tell each other what happened. Without it, everybody finds out by
+    /// looking now and then: later, and with the same result.
+    pub hints: bool,
+    /// How often everything is looked at, in case a hint was lost.
+    pub poll: Duration,
+    /// How long the database may take for one answer, and a connection to be had.
+    pub patience: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            schema: "bowline".into(),
+            connections: 8,
+            lanes: 4,
+            hints: true,
+            poll: Duration::from_secs(5),
+            patience: Duration::from_secs(30),
+        }
+    }
+}

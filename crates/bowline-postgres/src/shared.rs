@@ -1,0 +1,233 @@
+//! What the store's handle and everything that runs for it share.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use bowline_core::{Epoch, Time};
+use bowline_store::{Hint, Listeners};
+use deadpool_postgres::Pool;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+
+use crate::{
+    ask::Asks,
+    db::{Lent, Outcome},
+    fault::Fault,
+    owed::Owed,
+    settings::Settings,
+    sweep::Cursor,
+};
+
+pub(crate) struct Shared {
+    pub(crate) pool: Pool,
+    /// What tables are called by: the schema, and a dot.
+    pub(crate) prefix: String,
+    pub(crate) settings: Settings,
+    pub(crate) listeners: Listeners,
+    pub(crate) asks: Asks,
+    pub(crate) owed: Mutex<Owed>,
+    pub(crate) cursor: Mutex<Cursor>,
+    /// One at a time of each: nobody gains from racing against the own process.
+    pub(crate) claiming: tokio::sync::Mutex<()>,
+    pub(crate) firing: tokio::sync::Mutex<()>,
+    pub(crate) sweeping: tokio::sync::Mutex<()>,
+    /// Hints that other processes have yet to be told.
+    outbox: Mutex<BTreeSet<Hint>>,
+    pub(crate) told: Notify,
+    /// The latest moment that a call has brought along: a store has no clock.
+    now: AtomicI64,
+    /// The newest place in any queue that was given out here.
+    stamp: AtomicI64,
+    /// The newest fence that was given out here.
+    fence: AtomicU64,
+    woken: AtomicI64,
+    member: Mutex<Option<(Epoch, Duration)>>,
+    /// Nothing new is begun.
+    stopping: AtomicBool,
+    /// There are no connections any more.
+    closing: AtomicBool,
+    /// How many calls are on their way.
+    busy: watch::Sender<usize>,
+}
+
+/// A call on its way, until it is dropped.
+pub(crate) struct Busy(Arc<Shared>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.send_modify(|busy| *busy -= 1);
+    }
+}
+
+/// How many distinct hints wait to be told before detail is given up.
+const OUTBOX_MAX: usize = 10_000;
+
+impl Shared {
+    pub(crate) fn new(pool: Pool, settings: Settings) -> Self {
+        Self {
+            pool,
+            prefix: format!("{}.", settings.schema),
+            settings,
+            listeners: Listeners::default(),
+            asks: Asks::default(),
+            owed: Mutex::default(),
+            cursor: Mutex::default(),
+            claiming: tokio::sync::Mutex::default(),
+            firing: tokio::sync::Mutex::default(),
+            sweeping: tokio::sync::Mutex::default(),
+            outbox: Mutex::default(),
+            told: Notify::new(),
+            now: AtomicI64::new(i64::MIN),
+            stamp: AtomicI64::new(0),
+            fence: AtomicU64::new(0),
+            woken: AtomicI64::new(i64::MIN),
+            member: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            busy: watch::Sender::new(0),
+        }
+    }
+
+    /// A connection. A store that is closed has none.
+    pub(crate) async fn lend(&self) -> Outcome<Lent> {
+        if self.is_closing() {
+            return Err(Fault::Said(bowline_store::Error::Shut));
+        }
+        Lent::from(&self.pool, self.settings.patience).await
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// A call begins, unless nothing new is begun.
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<Busy> {
+        self.busy.send_modify(|busy| *busy += 1);
+        let busy = Busy(self.clone());
+        (!self.stopping.load(Ordering::SeqCst)).then_some(busy)
+    }
+
+    /// No more calls, and no answers to questions that are open.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.asks.shut();
+    }
+
+    /// Waits until no call is on its way.
+    pub(crate) async fn rest(&self) {
+        let _ = self.busy.subscribe().wait_for(|busy| *busy == 0).await;
+    }
+
+    /// Lets go of all connections.
+    pub(crate) fn close(&self) {
+        self.stop();
+        self.closing.store(true, Ordering::SeqCst);
+        self.pool.close();
+    }
+
+    // Hints.
+
+    /// Tells everybody, here and in other processes.
+    pub(crate) fn tell(&self, hints: BTreeSet<Hint>) {
+        if hints.is_empty() {
+            return;
+        }
+        if self.settings.hints {
+            let mut outbox = self.outbox.lock();
+            outbox.extend(hints.iter().cloned());
+            if outbox.len() > OUTBOX_MAX {
+                *outbox = BTreeSet::from([Hint::Everything]);
+            }
+            self.told.notify_one();
+        }
+        self.tell_here(hints);
+    }
+
+    /// Tells this process only.
+    pub(crate) fn tell_here(&self, hints: BTreeSet<Hint>) {
+        let hints: Vec<Hint> = hints.into_iter().collect();
+        self.listeners.tell(&hints);
+    }
+
+    pub(crate) fn take_outbox(&self) -> BTreeSet<Hint> {
+        std::mem::take(&mut self.outbox.lock())
+    }
+
+    // Numbers that are given out.
+
+    /// A place in a queue, after all that were given out before. Between processes it is the wall
+    /// clock that keeps the order, more or less: nothing but fairness hangs on it.
+    pub(crate) fn stamp(&self) -> i64 {
+        self.stamps(1) + 1
+    }
+
+    /// So many places, one after the other: those after the answer.
+    pub(crate) fn stamps(&self, count: usize) -> i64 {
+        let count = i64::try_from(count).unwrap_or(i64::MAX / 4);
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let wall = i64::try_from(wall.as_micros()).unwrap_or(0);
+        let next = |last: i64| Some(last.max(wall).saturating_add(count));
+        let last = self.stamp.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next);
+        last.unwrap_or_else(|last| last).max(wall)
+    }
+
+    /// So many fences, one after the other: those after the answer. An epoch belongs to one
+    /// process, so no two of them are ever the same.
+    pub(crate) fn fences(&self, count: usize) -> u64 {
+        self.fence.fetch_add(count as u64, Ordering::SeqCst)
+    }
+
+    // The member.
+
+    /// Who this process is; answers who it was.
+    pub(crate) fn set_member(&self, member: Option<(Epoch, Duration)>) -> Option<Epoch> {
+        std::mem::replace(&mut *self.member.lock(), member).map(|(epoch, _)| epoch)
+    }
+
+    pub(crate) fn member(&self) -> Option<(Epoch, Duration)> {
+        *self.member.lock()
+    }
+
+    pub(crate) fn lease(&self, epoch: Epoch, lease: Duration) {
+        if let Some((own, length)) = self.member.lock().as_mut()
+            && *own == epoch
+        {
+            *length = lease;
+        }
+    }
+
+    pub(crate) fn forget_member(&self, epoch: Epoch) {
+        let mut member = self.member.lock();
+        if member.is_some_and(|(own, _)| own == epoch) {
+            *member = None;
+        }
+    }
+
+    // Time.
+
+    /// The latest moment that anybody has spoken of.
+    pub(crate) fn now(&self) -> Time {
+        Time(self.now.load(Ordering::Relaxed))
+    }
+
+    /// A call says what time it is. Questions that nobody answered by then are over.
+    pub(crate) fn clock(&self, now: Time) {
+        let before = self.now.fetch_max(now.0, Ordering::Relaxed);
+        if now.0 > before {
+            self.asks.expire(now);
+        }
+    }
+
+    /// Since when retries that became due have not been hinted at; none if up to this moment all
+    /// were.
+    pub(crate) fn woken_until(&self, now: Time) -> Option<Time> {
+        let before = self.woken.fetch_max(now.0, Ordering::SeqCst);
+        (before < now.0).then_some(Time(before))
+    }
+}

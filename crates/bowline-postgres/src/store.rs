@@ -1,0 +1,181 @@
+//! The contract: what is posted, committed and settled is gathered into groups; everything else is
+//! done by itself. All of it runs on the store's own threads, whether or not anybody waits.
+
+use std::{future::Future, sync::Arc};
+
+use bowline_core::{Epoch, Time};
+use bowline_store::{
+    Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
+    Filter, Fired, Hints, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read, Renewal,
+    Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept,
+};
+use tokio::sync::{mpsc::error::TrySendError, oneshot};
+
+use crate::{
+    PostgresStore, ask,
+    call::{Call, Many, Weight},
+    claim, commit,
+    db::Outcome,
+    find, fire, leftovers, member, post, read, settle,
+    shared::Shared,
+    sweep,
+    tx::Wants,
+    weight,
+    work::Step,
+};
+
+impl PostgresStore {
+    /// Many items, as many answers, in a group with others.
+    fn many<I: Send + Sync + 'static, O: Send + 'static>(
+        &self,
+        items: Vec<I>,
+        step: Step<I, O>,
+        wants: fn(&I, &mut Wants),
+        weigh: fn(&I) -> Weight,
+    ) -> Answer<Vec<Result<O>>> {
+        let count = items.len();
+        let shut = move || (0..count).map(|_| Err(Error::Shut)).collect();
+        let Some(busy) = self.shared.enter() else { return Box::pin(async move { shut() }) };
+        let (reply, answer) = oneshot::channel();
+        let answers = items.iter().map(|_| None).collect();
+        let call: Box<dyn Call> =
+            Box::new(Many { items, answers, step, wants, weigh, reply, _busy: busy });
+        // Handed over at once, so that it is carried out whether or not anybody waits for it. Only
+        // where the queue is full does the caller have to wait to be let in.
+        match self.calls.try_send(call) {
+            Ok(()) => Box::pin(async move { answer.await.unwrap_or_else(|_| shut()) }),
+            Err(TrySendError::Closed(_)) => Box::pin(async move { shut() }),
+            Err(TrySendError::Full(call)) => {
+                let calls = self.calls.clone();
+                Box::pin(async move {
+                    match calls.send(call).await {
+                        Ok(()) => answer.await.unwrap_or_else(|_| shut()),
+                        Err(_) => shut(),
+                    }
+                })
+            }
+        }
+    }
+
+    /// Something that is done by itself.
+    fn alone<T, F>(&self, work: impl FnOnce(Arc<Shared>) -> F) -> Answer<Result<T>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Outcome<T>> + Send + 'static,
+    {
+        let Some(runtime) = &self.runtime else { return Box::pin(async { Err(Error::Shut) }) };
+        let Some(busy) = self.shared.enter() else { return Box::pin(async { Err(Error::Shut) }) };
+        let worked = work(self.shared.clone());
+        let done = runtime.spawn(async move {
+            let outcome = worked.await;
+            drop(busy);
+            outcome
+        });
+        Box::pin(async move {
+            match done.await {
+                Ok(outcome) => outcome.map_err(Error::from),
+                Err(stopped) if stopped.is_panic() => {
+                    Err(Error::Backend("a bug in the store: it panicked, see above".into()))
+                }
+                Err(_) => Err(Error::Shut),
+            }
+        })
+    }
+}
+
+impl Store for PostgresStore {
+    fn join(&self, join: Join) -> Answer<Result<Joined>> {
+        self.shared.clock(join.now);
+        self.alone(|shared| async move { member::join(&shared, &join).await })
+    }
+
+    fn renew(&self, renewal: Renewal) -> Answer<Result<Renewed>> {
+        self.shared.clock(renewal.now);
+        self.alone(|shared| async move { member::renew(&shared, &renewal).await })
+    }
+
+    fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>> {
+        posts.iter().for_each(|posting| self.shared.clock(posting.now()));
+        self.many(posts, post::post, post::wants, weight::posting)
+    }
+
+    fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
+        self.shared.clock(claim.now);
+        self.alone(|shared| async move { claim::claim_runs(&shared, &claim).await })
+    }
+
+    fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {
+        self.shared.clock(claim.now);
+        self.alone(|shared| async move {
+            let _turn = shared.claiming.lock().await;
+            claim::claim_activities(&shared, &claim).await
+        })
+    }
+
+    fn commit(&self, commits: Vec<Commit>) -> Answer<Vec<Result<Committed>>> {
+        commits.iter().for_each(|commit| self.shared.clock(commit.now));
+        self.many(commits, commit::commit, commit::wants, weight::commit)
+    }
+
+    fn settle(&self, settles: Vec<Settle>) -> Answer<Vec<Result<Settled>>> {
+        settles.iter().for_each(|settle| self.shared.clock(settle.now));
+        self.many(settles, settle::settle, settle::wants, weight::settle)
+    }
+
+    fn fire(&self, now: Time, limit: usize) -> Answer<Result<Fired>> {
+        self.shared.clock(now);
+        self.alone(move |shared| async move {
+            let _turn = shared.firing.lock().await;
+            fire::fire(&shared, now, limit).await
+        })
+    }
+
+    fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {
+        self.shared.clock(sweep.now);
+        self.alone(|shared| async move {
+            let _turn = shared.sweeping.lock().await;
+            sweep::sweep(&shared, &sweep).await
+        })
+    }
+
+    fn ask(&self, ask: Ask) -> Answer<Result<Reply>> {
+        let asked = self.shared.asks.ask(&ask);
+        self.shared.asks.expire(self.shared.now());
+        if asked.is_ok()
+            && let Some(runtime) = &self.runtime
+        {
+            let shared = self.shared.clone();
+            runtime.spawn(async move { ask::put(&shared, ask).await });
+        }
+        Box::pin(async move { asked?.await.unwrap_or(Err(Error::Shut)) })
+    }
+
+    fn answer(&self, epoch: Epoch, replies: Vec<Reply>) -> Answer<Result<Vec<Pending>>> {
+        self.alone(move |shared| async move { ask::answer(&shared, epoch, replies).await })
+    }
+
+    fn read(&self, read: Read) -> Answer<Result<Option<RunRead>>> {
+        self.alone(|shared| async move { read::read(&shared, &read).await })
+    }
+
+    fn find(&self, filter: Filter) -> Answer<Result<Page>> {
+        self.alone(|shared| async move { find::find(&shared, &filter).await })
+    }
+
+    fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
+        self.alone(|shared| async move { leftovers::leftovers(&shared, &subtree).await })
+    }
+
+    fn watch(&self) -> Hints {
+        self.shared.listeners.listen()
+    }
+
+    fn shut(&self) -> Answer<()> {
+        self.shared.stop();
+        let shared = self.shared.clone();
+        Box::pin(async move {
+            shared.rest().await;
+            shared.close();
+        })
+    }
+}

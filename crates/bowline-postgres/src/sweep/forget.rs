@@ -1,0 +1,217 @@
+//! What has expired goes: receipts, and closed runs of whose subtree nothing is left.
+//!
+//! A run goes in one step, out of everybody's sight; the rest of its rows lie in a grave until
+//! there is room to delete them.
+
+use std::collections::BTreeSet;
+
+use bowline_core::{RunId, Time};
+use bowline_store::{Error, Sweep};
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+use super::Room;
+use crate::{
+    blob::{self, count},
+    db::{Db, Outcome, Value},
+    fault::Fault,
+    leftovers, run,
+    shared::Shared,
+    tx::Tx,
+    work,
+};
+
+/// How many runs are looked at in one sweep; most of them can go.
+const LOOKS_MAX: usize = 256;
+
+/// Where the next sweep goes on looking for runs that may go, so that those that may not yet do
+/// not hide the others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cursor {
+    deleted: Option<RunId>,
+    closed: Option<(i64, RunId)>,
+}
+
+pub(super) async fn receipts(shared: &Shared, now: Time, room: &mut Room) -> Outcome<bool> {
+    let lent = shared.lend().await?;
+    let db = Db::own(&lent, shared);
+    let sql = "DELETE FROM @receipts WHERE id IN (\
+                   SELECT id FROM @receipts WHERE keep_until <= $1 \
+                   ORDER BY keep_until LIMIT $2) RETURNING 1";
+    let gone = db.change(sql, &[&now.0, &count(room.0)]).await?.len();
+    room.spend(gone);
+    if room.0 > 0 {
+        return Ok(false);
+    }
+    let sql = "SELECT 1 FROM @receipts WHERE keep_until <= $1 LIMIT 1";
+    Ok(db.first(sql, &[&now.0]).await?.is_some())
+}
+
+/// When the next receipt expires.
+pub(super) async fn next(shared: &Shared) -> Outcome<Option<Time>> {
+    let lent = shared.lend().await?;
+    let row = Db::own(&lent, shared).first("SELECT min(keep_until) FROM @receipts", &[]).await?;
+    let next: Option<i64> = row.map(|row| row.try_get(0)).transpose()?.flatten();
+    Ok(next.map(Time))
+}
+
+/// Questions that nobody waits for.
+pub(super) async fn asks(shared: &Shared, now: Time) -> Outcome<()> {
+    let lent = shared.lend().await?;
+    let sql = "DELETE FROM @asks WHERE deadline <= $1";
+    Db::own(&lent, shared).change(sql, &[&now.0]).await?;
+    Ok(())
+}
+
+/// True if there are more runs to look at.
+pub(super) async fn runs(shared: &Shared, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+    if room.0 == 0 {
+        return Ok(true);
+    }
+    let looks = LOOKS_MAX.min(room.0);
+    let (deleted, expired) = (deleted(shared, looks).await?, expired(shared, sweep, looks).await?);
+    let full = |found: &[RunId]| found.len() == looks;
+    let (more, before) = (full(&deleted) || full(&expired), room.0);
+    let all: BTreeSet<RunId> = deleted.into_iter().chain(expired).collect();
+    for run in all {
+        match may_go(shared, run).await {
+            Ok(true) => {}
+            Ok(false) | Err(Fault::Said(Error::Corrupt { .. })) => continue,
+            Err(fault) => return Err(fault),
+        }
+        if room.spend(1) {
+            return Ok(true);
+        }
+        work::attempt(shared, &run, bury).await?;
+    }
+    // Where all may not go yet, looking at the others can wait for the next time.
+    Ok(more && room.0 < before)
+}
+
+async fn deleted(shared: &Shared, looks: usize) -> Outcome<Vec<RunId>> {
+    let after = shared.cursor.lock().deleted;
+    let (space, uuid) = after.map_or((-1, Uuid::nil()), |r| (blob::space(r), blob::uuid(r)));
+    let sql = "SELECT namespace, run FROM @labels \
+               WHERE deleted AND closed_at IS NOT NULL AND (namespace, run) > ($1, $2) \
+               ORDER BY namespace, run LIMIT $3";
+    let lent = shared.lend().await?;
+    let values: [Value<'_>; 3] = [&space, &uuid, &count(looks)];
+    let rows = Db::own(&lent, shared).rows(sql, &values).await?;
+    let found = rows.iter().map(|row| blob::run_id(row, 0)).collect::<Outcome<Vec<_>>>()?;
+    let last = found.last().copied().filter(|_| found.len() == looks);
+    shared.cursor.lock().deleted = last;
+    Ok(found)
+}
+
+async fn expired(shared: &Shared, sweep: &Sweep, looks: usize) -> Outcome<Vec<RunId>> {
+    let Some(retention) = sweep.retention else { return Ok(Vec::new()) };
+    let retention = i64::try_from(retention.as_micros()).unwrap_or(i64::MAX);
+    let until = sweep.now.0.saturating_sub(retention);
+    let after = shared.cursor.lock().closed;
+    let (at, space, uuid) =
+        after.map_or((i64::MIN, -1, Uuid::nil()), |(at, r)| (at, blob::space(r), blob::uuid(r)));
+    let sql = "SELECT namespace, run, closed_at FROM @labels \
+               WHERE closed_at IS NOT NULL AND closed_at <= $1 \
+               AND (closed_at, namespace, run) > ($2, $3, $4) \
+               ORDER BY closed_at, namespace, run LIMIT $5";
+    let lent = shared.lend().await?;
+    let values: [Value<'_>; 5] = [&until, &at, &space, &uuid, &count(looks)];
+    let rows = Db::own(&lent, shared).rows(sql, &values).await?;
+    let mut found = Vec::new();
+    let mut last = None;
+    for row in &rows {
+        let run = blob::run_id(row, 0)?;
+        last = Some((row.try_get(2)?, run));
+        found.push(run);
+    }
+    shared.cursor.lock().closed = last.filter(|_| found.len() == looks);
+    Ok(found)
+}
+
+async fn may_go(shared: &Shared, run: RunId) -> Outcome<bool> {
+    let lent = shared.lend().await?;
+    let db = Db::own(&lent, shared);
+    db.begin(leftovers::SNAPSHOT).await?;
+    let may = match kept(db, run).await {
+        Ok(false) => leftovers::settled(db, run).await,
+        other => other.map(|kept| !kept),
+    };
+    db.roll_back().await;
+    may
+}
+
+/// Whether a receipt tells about a run: one of its own, of a run before it in its chain, or of a
+/// run above.
+async fn kept(db: Db<'_>, run: RunId) -> Outcome<bool> {
+    let (mut next, mut seen) = (vec![run], BTreeSet::new());
+    while let Some(run) = next.pop().filter(|_| seen.len() < leftovers::WALK_MAX) {
+        if !seen.insert(run) {
+            continue;
+        }
+        let sql = "SELECT 1 FROM @receipts WHERE namespace = $1 AND run = $2 LIMIT 1";
+        let values: [Value<'_>; 2] = [&blob::space(run), &blob::uuid(run)];
+        if db.first(sql, &values).await?.is_some() {
+            return Ok(true);
+        }
+        if let Some(run) = run::one(db, run).await? {
+            next.extend(run.origin.parent.map(|above| above.run));
+            next.extend(run.origin.previous_run);
+        }
+    }
+    Ok(false)
+}
+
+fn bury<'t>(tx: &'t mut Tx<'_>, id: &'t RunId) -> BoxFuture<'t, Outcome<()>> {
+    Box::pin(async move {
+        let Some(run) = tx.find(*id).await? else { return Ok(()) };
+        if run.is_open() {
+            return Ok(());
+        }
+        let workflow_id = run.head.workflow_id.clone();
+        tx.current(id.namespace, &workflow_id).await?;
+        let sql = "SELECT namespace, run FROM @labels \
+                   WHERE namespace = $1 AND workflow_id = $2 AND run <> $3 \
+                   ORDER BY serial DESC LIMIT 1";
+        let values: [Value<'_>; 3] = [&blob::space(*id), &workflow_id.as_str(), &blob::uuid(*id)];
+        let heir = tx.db.first(sql, &values).await?;
+        let heir = heir.map(|row| blob::run_id(&row, 0)).transpose()?;
+        tx.bury(*id, heir);
+        Ok(())
+    })
+}
+
+/// Deletes what is left of runs that are gone.
+pub(super) async fn graves(shared: &Shared, room: &mut Room) -> Outcome<bool> {
+    const TABLES: &[(&str, &str)] = &[
+        ("history", "first"),
+        ("inbox", "number"),
+        ("activities", "number"),
+        ("marks", "number"),
+        ("owed", "first"),
+        ("snapshots", "at"),
+        ("alarms", "due"),
+    ];
+    let lent = shared.lend().await?;
+    let db = Db::own(&lent, shared);
+    loop {
+        let grave = "SELECT namespace, run FROM @graves ORDER BY namespace, run LIMIT 1";
+        let Some(row) = db.first(grave, &[]).await? else { return Ok(false) };
+        let run = blob::run_id(&row, 0)?;
+        let (space, uuid) = (blob::space(run), blob::uuid(run));
+        for (table, key) in TABLES {
+            let sql = format!(
+                "DELETE FROM @{table} WHERE namespace = $1 AND run = $2 AND {key} IN (\
+                 SELECT {key} FROM @{table} WHERE namespace = $1 AND run = $2 LIMIT $3) \
+                 RETURNING 1"
+            );
+            let values: [Value<'_>; 3] = [&space, &uuid, &count(room.0)];
+            room.spend(db.change(&sql, &values).await?.len());
+        }
+        if room.0 == 0 {
+            return Ok(true);
+        }
+        let sql = "DELETE FROM @graves WHERE namespace = $1 AND run = $2";
+        db.change(sql, &[&space, &uuid]).await?;
+        room.spend(1);
+    }
+}

@@ -1,0 +1,78 @@
+//! Rows that a wide commit owes are made, from its events.
+
+use bowline_core::{RunId, Time};
+use futures_util::future::BoxFuture;
+
+use super::Room;
+use crate::{
+    activity::Activity,
+    blob,
+    db::{Db, Outcome},
+    owed::{Planned, plan},
+    shared::Shared,
+    tx::Tx,
+    work,
+};
+
+/// True if rows are still owed.
+pub(super) async fn materialise(shared: &Shared, room: &mut Room, now: Time) -> Outcome<bool> {
+    loop {
+        let Some(run) = next(shared).await? else { return Ok(false) };
+        if room.0 == 0 {
+            return Ok(true);
+        }
+        let paid = work::attempt(shared, &Paying { run, room: room.0, now }, pay).await?;
+        room.spend(paid);
+        if paid == 0 {
+            return Ok(false);
+        }
+    }
+}
+
+/// The first run that owes anything.
+async fn next(shared: &Shared) -> Outcome<Option<RunId>> {
+    let lent = shared.lend().await?;
+    // A run that is gone owes nothing.
+    let sql = "SELECT o.namespace, o.run FROM @owed o \
+               JOIN @runs r ON r.namespace = o.namespace AND r.run = o.run \
+               ORDER BY o.namespace, o.run LIMIT 1";
+    let row = Db::own(&lent, shared).first(sql, &[]).await?;
+    row.map(|row| blob::run_id(&row, 0)).transpose()
+}
+
+struct Paying {
+    run: RunId,
+    room: usize,
+    now: Time,
+}
+
+/// Makes some of the rows that a run owes; answers how many.
+fn pay<'t>(tx: &'t mut Tx<'_>, paying: &'t Paying) -> BoxFuture<'t, Outcome<usize>> {
+    Box::pin(async move {
+        let Paying { run: id, room, now } = *paying;
+        if tx.find(id).await?.is_none() {
+            return Ok(0);
+        }
+        let Some(debt) = tx.debts(id).await?.first().cloned() else { return Ok(0) };
+        let marks = tx.marks(id).await?.to_vec();
+        let known = tx.shared.owed.lock().recall(id, debt.next);
+        let mut planned = match known {
+            Some(planned) => planned,
+            None => plan(tx.db, id, &debt).await?,
+        };
+        let chunk: Vec<Planned> = planned.drain(..planned.len().min(room)).collect();
+        let next = planned.front().map(|planned| planned.number);
+        let rows = chunk.len().max(1);
+        for Planned { number, spec, live } in chunk {
+            match marks.iter().any(|mark| mark.ranges.contains(number)) {
+                // What was cancelled before it had a row never gets one.
+                true => tx.edit(id).never_started += 1,
+                false => tx.add(Activity::new(id, number, spec, live), now),
+            }
+        }
+        tx.pay(id, debt.first, next);
+        // If this is not written after all, what is remembered does not fit, and is read again.
+        tx.shared.owed.lock().keep(id, planned);
+        Ok(rows)
+    })
+}

@@ -1,0 +1,389 @@
+//! A group of calls on its way: the rows that they touch are read, changed in memory, and written
+//! by one statement that names what it was decided on.
+//!
+//! In:    calls, one after the other; each sees what the ones before it did.
+//! Out:   one statement, and the hints to tell once it is committed.
+//! Never: writes anything if a run that was looked at has changed since. Every write to any row of
+//!        a run moves `rev` on the run's own row, so that number answers for all of them.
+
+mod load;
+
+use std::collections::{BTreeSet, HashMap};
+
+use bowline_core::{
+    ActivityLive, Alarm, Batch, Birth, Epoch, EventId, Message, Namespace, Number, RunId, Time,
+    WorkflowId, codec,
+};
+use bowline_store::{
+    Error, Head, Hint, RunCancel, Snapshot,
+    ready::{Mark, Standing},
+};
+
+use crate::{
+    activity::Activity,
+    db::{Db, Outcome},
+    inbox::Mail,
+    owed::Debt,
+    run::Run,
+    shared::Shared,
+    write::Writes,
+};
+
+pub(crate) use load::{Wants, marks};
+
+pub(crate) struct Tx<'a> {
+    pub(crate) db: Db<'a>,
+    pub(crate) shared: &'a Shared,
+    /// Whether what is read is locked, because somebody was faster before.
+    locking: bool,
+    runs: HashMap<RunId, Slot>,
+    /// Runs in the order in which they were first written to.
+    written: Vec<RunId>,
+    ids: HashMap<(Namespace, WorkflowId), Named>,
+    pub(crate) activities: HashMap<(RunId, EventId), Kept>,
+    /// Runs of which every started activity is known.
+    started: BTreeSet<RunId>,
+    marks: HashMap<RunId, Vec<Mark>>,
+    debts: HashMap<RunId, Vec<Debt>>,
+    pub(crate) mail: HashMap<RunId, Mail>,
+    members: HashMap<Epoch, bool>,
+    pub(crate) writes: Writes,
+    pub(crate) hints: BTreeSet<Hint>,
+    edits: u64,
+}
+
+/// A run, as far as it is known.
+enum Slot {
+    /// There is none.
+    Absent,
+    /// Its row does not read.
+    Broken(Error),
+    Here(Box<Loaded>),
+}
+
+struct Loaded {
+    run: Run,
+    /// How it stood in the database; none for one that begins here.
+    before: Option<Standing>,
+    dirty: bool,
+    /// Its rows go.
+    gone: bool,
+}
+
+/// Whose a workflow id was, and is now.
+#[derive(Clone, Copy)]
+struct Named {
+    before: Option<RunId>,
+    after: Option<RunId>,
+}
+
+/// The row of an activity.
+pub(crate) struct Kept {
+    /// It is in the database.
+    pub(crate) stored: bool,
+    /// None if there is none, or none any more.
+    pub(crate) row: Option<Activity>,
+    pub(crate) dirty: bool,
+}
+
+impl<'a> Tx<'a> {
+    pub(crate) fn new(db: Db<'a>, shared: &'a Shared, locking: bool) -> Self {
+        Self {
+            db,
+            shared,
+            locking,
+            runs: HashMap::new(),
+            written: Vec::new(),
+            ids: HashMap::new(),
+            activities: HashMap::new(),
+            started: BTreeSet::new(),
+            marks: HashMap::new(),
+            debts: HashMap::new(),
+            mail: HashMap::new(),
+            members: HashMap::new(),
+            writes: Writes::default(),
+            hints: BTreeSet::new(),
+            edits: 0,
+        }
+    }
+
+    /// Rises with everything that is to be written: an answer that refuses must leave it alone.
+    pub(crate) fn touched(&self) -> u64 {
+        self.edits
+    }
+
+    pub(crate) fn touch(&mut self) {
+        self.edits += 1;
+    }
+
+    /// Writes everything, or nothing. `commits`: nobody else ends the transaction.
+    pub(crate) async fn finish(&mut self, commits: bool) -> Outcome<()> {
+        if self.edits == 0 {
+            return Ok(());
+        }
+        self.stand();
+        self.gather();
+        let statement = std::mem::take(&mut self.writes).statement();
+        statement.send(self.db, commits).await
+    }
+
+    /// The hints to tell. Where nothing was written, runs may still have been locked for a while,
+    /// and passed over by a claim: those are told of too.
+    pub(crate) fn into_hints(mut self, written: bool) -> BTreeSet<Hint> {
+        if !written {
+            self.hints.clear();
+            self.runs.values_mut().for_each(|slot| {
+                if let Slot::Here(loaded) = slot
+                    && let Some(before) = &loaded.before
+                {
+                    tell(None, before, &mut self.hints);
+                }
+            });
+        }
+        self.hints
+    }
+
+    /// Where every run waits now, and who should hear of it. Runs that were only looked at count
+    /// too: while they are locked, a claim passes them over.
+    fn stand(&mut self) {
+        let Self { runs, written, hints, shared, .. } = self;
+        for id in written.iter() {
+            let Some(Slot::Here(loaded)) = runs.get_mut(id) else { continue };
+            let now = Standing::of(&loaded.run.head);
+            loaded.run.wait(loaded.before.as_ref(), &now, || shared.stamp());
+        }
+        for slot in runs.values() {
+            if let Slot::Here(loaded) = slot
+                && !loaded.gone
+            {
+                let now = Standing::of(&loaded.run.head);
+                tell(loaded.before.as_ref(), &now, hints);
+            }
+        }
+    }
+
+    /// Everything that was changed in memory becomes rows to write.
+    fn gather(&mut self) {
+        for (id, slot) in &self.runs {
+            let Slot::Here(loaded) = slot else { continue };
+            if loaded.before.is_some() {
+                self.writes.fences.push((*id, loaded.run.rev));
+            }
+            match (loaded.gone, loaded.before.is_some()) {
+                (true, true) => self.writes.buried.push(*id),
+                (true, false) => {}
+                (false, false) => self.writes.born.push(loaded.run.clone()),
+                (false, true) if loaded.dirty => self.writes.runs.push(loaded.run.clone()),
+                (false, true) => {}
+            }
+        }
+        for ((namespace, id), named) in &self.ids {
+            if named.before != named.after {
+                self.writes.ids.push((*namespace, id.clone(), named.before, named.after));
+            }
+        }
+        for ((run, number), kept) in self.activities.drain().filter(|(_, kept)| kept.dirty) {
+            match (kept.stored, kept.row) {
+                (true, Some(row)) => self.writes.activities.push(row),
+                (false, Some(row)) => self.writes.new_activities.push(row),
+                (true, None) => self.writes.old_activities.push((run, number)),
+                (false, None) => {}
+            }
+        }
+        let relied = self.members.iter().filter(|(_, alive)| **alive);
+        self.writes.epochs = relied.map(|(epoch, _)| *epoch).collect();
+        self.writes.mail = std::mem::take(&mut self.mail);
+    }
+
+    // Runs.
+
+    /// A run that was found before.
+    pub(crate) fn run(&self, id: RunId) -> &Run {
+        match self.runs.get(&id) {
+            Some(Slot::Here(loaded)) => &loaded.run,
+            _ => unreachable!("the run was found before"),
+        }
+    }
+
+    /// A run that was found before, to be changed.
+    pub(crate) fn edit(&mut self, id: RunId) -> &mut Run {
+        self.edits += 1;
+        match self.runs.get_mut(&id) {
+            Some(Slot::Here(loaded)) => {
+                if !std::mem::replace(&mut loaded.dirty, true) {
+                    self.written.push(id);
+                }
+                &mut loaded.run
+            }
+            _ => unreachable!("the run was found before"),
+        }
+    }
+
+    /// A run whose rows are deleted. `heir` is the newest run of its workflow id that is left.
+    pub(crate) fn bury(&mut self, id: RunId, heir: Option<RunId>) {
+        let workflow_id = self.edit(id).head.workflow_id.clone();
+        if let Some(Slot::Here(loaded)) = self.runs.get_mut(&id) {
+            loaded.gone = true;
+        }
+        let named = self.ids.get_mut(&(id.namespace, workflow_id));
+        if let Some(named) = named.filter(|named| named.after == Some(id)) {
+            named.after = heir;
+        }
+        self.hints.insert(Hint::Changed(id));
+    }
+
+    /// Begins a run. Its workflow id was looked up before.
+    pub(crate) async fn begin(&mut self, birth: &Birth, now: Time) -> Outcome<()> {
+        let (head, started) = Head::born(birth)?;
+        let id = birth.run;
+        if self.find(id).await?.is_some() {
+            return Err(Error::Invalid(format!("the run id {id} was used before")).into());
+        }
+        self.current(id.namespace, &head.workflow_id).await?;
+        let named = self.ids.get_mut(&(id.namespace, head.workflow_id.clone()));
+        named.expect("it was looked up above").after = Some(id);
+        let run = Run::born(head, started, self.shared.stamp());
+        let loaded = Loaded { run, before: None, dirty: true, gone: false };
+        self.runs.insert(id, Slot::Here(Box::new(loaded)));
+        self.written.push(id);
+        self.edits += 1;
+        let batch = Batch::of(&birth.events).expect("it begins with an event");
+        self.append(id, &batch);
+        for (number, spec) in &birth.activities {
+            let live = ActivityLive::queued(now, now);
+            self.add(Activity::new(id, *number, (**spec).clone(), live), now);
+        }
+        for alarm in &birth.alarms {
+            self.arm(id, *alarm);
+        }
+        if birth.wake {
+            self.deliver(id, &Message::Wake, now);
+        }
+        self.hints.insert(Hint::Changed(id));
+        Ok(())
+    }
+
+    /// Appends a row of history.
+    pub(crate) fn append(&mut self, id: RunId, batch: &Batch) {
+        self.edits += 1;
+        self.writes.history.push((id, batch.clone()));
+    }
+
+    pub(crate) fn keep_snapshot(&mut self, id: RunId, snapshot: &Snapshot) {
+        self.edits += 1;
+        self.writes.snapshots.insert(id, snapshot.clone());
+    }
+
+    /// Puts a message into the inbox of a run that was found before.
+    pub(crate) fn deliver(&mut self, to: RunId, message: &Message, at: Time) -> Number {
+        let head = &mut self.edit(to).head;
+        head.inbox.0 += 1;
+        let number = head.inbox;
+        if message.cuts_in() {
+            head.cut_in = number;
+        }
+        if let Message::Cancel(cancel) = message {
+            head.cancel.get_or_insert_with(|| RunCancel {
+                cause: cancel.cause.clone(),
+                requested_at: at,
+                decided_at: None,
+            });
+        }
+        self.mail.entry(to).or_default().add(number, at, message);
+        number
+    }
+
+    // Marks and debts of runs that were found before, and whose own were looked up.
+
+    pub(crate) fn add_mark(&mut self, id: RunId, mark: Mark) {
+        self.edit(id).marked += 1;
+        self.writes.marks.push((id, mark.clone()));
+        self.marks.entry(id).or_default().push(mark);
+        self.hints.insert(Hint::Sweep);
+    }
+
+    pub(crate) fn end_mark(&mut self, id: RunId, number: u64) {
+        self.edit(id).marked -= 1;
+        self.writes.old_marks.push((id, number));
+        if let Some(marks) = self.marks.get_mut(&id) {
+            marks.retain(|mark| mark.number != number);
+        }
+    }
+
+    pub(crate) fn add_debt(&mut self, id: RunId, debt: Debt) {
+        self.edit(id).owing += 1;
+        self.writes.debts.push((id, debt.clone()));
+        self.debts.entry(id).or_default().push(debt);
+        self.hints.insert(Hint::Sweep);
+    }
+
+    /// A debt is paid up to an activity, or altogether.
+    pub(crate) fn pay(&mut self, id: RunId, first: EventId, next: Option<EventId>) {
+        if next.is_none() {
+            self.edit(id).owing -= 1;
+        } else {
+            self.edit(id);
+        }
+        self.writes.paid.push((id, first, next));
+    }
+
+    // Alarms.
+
+    /// Sets an alarm of a run that was found before.
+    pub(crate) fn arm(&mut self, id: RunId, alarm: Alarm) {
+        self.edit(id);
+        self.writes.alarms.insert((id, alarm), true);
+        self.ring_at(alarm.due);
+    }
+
+    /// Unsets an alarm of a run that was found before.
+    pub(crate) fn disarm(&mut self, id: RunId, alarm: Alarm) {
+        self.edit(id);
+        self.writes.alarms.insert((id, alarm), false);
+    }
+
+    /// Nothing of a run rings any more, but the limits of what workers still have.
+    pub(crate) fn silence(&mut self, id: RunId) {
+        self.edit(id);
+        self.writes.alarms.retain(|(run, alarm), _| *run != id || alarm.what.message().is_none());
+        self.writes.silenced.insert(id);
+    }
+
+    /// One hint for all alarms: the earliest.
+    pub(crate) fn ring_at(&mut self, due: Time) {
+        let known = self.hints.iter().find_map(|hint| match hint {
+            Hint::Alarm(known) => Some(*known),
+            _ => None,
+        });
+        match known {
+            Some(known) if known <= due => {}
+            known => {
+                if let Some(known) = known {
+                    self.hints.remove(&Hint::Alarm(known));
+                }
+                self.hints.insert(Hint::Alarm(due));
+            }
+        }
+    }
+
+    pub(crate) fn encode(message: &Message) -> Vec<u8> {
+        codec::encode(message)
+    }
+}
+
+/// What the way a run stands means to those who wait.
+fn tell(before: Option<&Standing>, now: &Standing, hints: &mut BTreeSet<Hint>) {
+    let namespace = now.run.namespace;
+    if now.turn {
+        hints.insert(Hint::Turn(namespace, now.queue.clone()));
+    }
+    if now.intake {
+        hints.insert(Hint::Intake(namespace));
+    }
+    if let Some(queue) = &now.remote_turn {
+        hints.insert(Hint::RemoteTurn(namespace, queue.clone()));
+    }
+    if now.holder.is_some() && before.is_some_and(|before| before.inbox < now.inbox) {
+        hints.insert(Hint::Inbox(now.run));
+    }
+}

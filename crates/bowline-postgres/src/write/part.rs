@@ -1,0 +1,311 @@
+//! The parts of the one statement, table by table.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bowline_core::{Batch, Namespace, RunId, WorkflowId, codec};
+use bowline_store::Snapshot;
+use uuid::Uuid;
+
+use super::{LabelEdit, Statement, Writes};
+use crate::{
+    blob::{self, int, space, uuid},
+    run::{self, Run},
+};
+
+/// The columns of `runs` that a commit may change, in the order in which they are given.
+const CHANGING: &str = "status, version, last_commit, inbox, consumed, cut_in, next_event, \
+    history_bytes, never_started, marks, marked, owing, epoch, counter, turn_at, intake_at, \
+    remote_at, remote_queue, record, cancel, quarantine, successor";
+
+impl Statement {
+    /// What must be as it was, or nothing is written. The rows stay locked until the end.
+    pub(super) fn fence(&mut self, writes: &Writes) {
+        let keys = self.keys(writes.fences.iter().map(|(run, _)| *run));
+        let revs: Vec<i64> = writes.fences.iter().map(|(_, rev)| *rev).collect();
+        let (runs, revs) = (revs.len(), self.value(revs, "int8[]"));
+        self.parts.push(format!(
+            "seen AS MATERIALIZED (SELECT r.rev = w.rev AS same \
+             FROM unnest({keys}, {revs}) AS w (namespace, run, rev) \
+             JOIN @runs r ON r.namespace = w.namespace AND r.run = w.run \
+             ORDER BY r.namespace, r.run FOR UPDATE OF r)"
+        ));
+        let known = writes.ids.iter().filter_map(|(_, id, before, _)| Some((id, (*before)?)));
+        let (texts, before): (Vec<String>, Vec<RunId>) =
+            known.map(|(id, before)| (id.as_str().to_owned(), before)).unzip();
+        let (names, keys) = (before.len(), self.keys(before.into_iter()));
+        let texts = self.value(texts, "text[]");
+        self.parts.push(format!(
+            "named AS MATERIALIZED (SELECT i.run = w.run AS same \
+             FROM unnest({keys}, {texts}) AS w (namespace, run, workflow_id) \
+             JOIN @ids i ON i.namespace = w.namespace AND i.workflow_id = w.workflow_id \
+             ORDER BY i.namespace, i.workflow_id FOR UPDATE OF i)"
+        ));
+        let epochs: Vec<i64> = writes.epochs.iter().map(|epoch| int(epoch.0)).collect();
+        let (members, epochs) = (epochs.len(), self.value(epochs, "int8[]"));
+        self.parts.push(format!(
+            "fence AS MATERIALIZED (SELECT \
+             (SELECT count(*) FILTER (WHERE same) FROM named) = {names} \
+             AND (SELECT count(*) FILTER (WHERE same) FROM seen) = {runs} \
+             AND (SELECT count(*) FROM @members WHERE epoch = ANY({epochs}) AND state = 0) \
+             = {members} AS ok)"
+        ));
+    }
+
+    /// The two columns of many ids.
+    pub(super) fn keys(&mut self, runs: impl Iterator<Item = RunId>) -> String {
+        let (spaces, uuids): (Vec<i64>, Vec<Uuid>) =
+            runs.map(|run| (space(run), uuid(run))).unzip();
+        format!("{}, {}", self.value(spaces, "int8[]"), self.value(uuids, "uuid[]"))
+    }
+
+    pub(super) fn born(&mut self, born: &[Run], labels: &mut BTreeMap<RunId, LabelEdit>) {
+        if born.is_empty() {
+            return;
+        }
+        let ids = || born.iter().map(|run| run.head.run);
+        let keys = self.keys(ids());
+        let (queues, names) = self.places(born);
+        let changing = self.changing(born);
+        let zeros = self.value(vec![0_i64; born.len()], "int8[]");
+        let columns = format!("namespace, run, queue, name, rev, {CHANGING}");
+        let values = [keys.clone(), queues.clone(), names.clone(), zeros, changing];
+        self.insert("runs", &columns, &values, "");
+
+        let edits: Vec<LabelEdit> =
+            ids().map(|id| labels.remove(&id).unwrap_or_default()).collect();
+        let texts: Vec<String> =
+            born.iter().map(|run| run.head.workflow_id.as_str().to_owned()).collect();
+        let serials: Vec<i64> = born.iter().map(|run| run.serial).collect();
+        let started: Vec<i64> = born.iter().map(|run| run.head.started_at.0).collect();
+        let closed: Vec<Option<i64>> =
+            edits.iter().map(|edit| edit.closed_at.map(|time| time.0)).collect();
+        let deleted: Vec<bool> = edits.iter().map(|edit| edit.deleted).collect();
+        let parents: Vec<Option<Uuid>> =
+            born.iter().map(|run| run.head.parent.map(|(run, _)| uuid(run))).collect();
+        let origins: Vec<Vec<u8>> = born.iter().map(|run| codec::encode(&run.origin)).collect();
+        let pairs = born.iter().zip(&edits);
+        let search: Vec<Option<Vec<u8>>> = pairs
+            .clone()
+            .map(|(run, edit)| {
+                edit.search.clone().unwrap_or_else(|| blob::search_bytes(&run.head.search))
+            })
+            .collect();
+        let memos: Vec<Option<Vec<u8>>> = pairs
+            .map(|(run, edit)| {
+                edit.memo.clone().unwrap_or_else(|| blob::memo_bytes(&run.head.memo))
+            })
+            .collect();
+        let values = [
+            keys,
+            queues,
+            names,
+            self.value(texts, "text[]"),
+            self.value(serials, "int8[]"),
+            self.value(started, "int8[]"),
+            self.value(closed, "int8[]"),
+            self.value(deleted, "bool[]"),
+            self.value(parents, "uuid[]"),
+            self.value(origins, "bytea[]"),
+            self.value(search, "bytea[]"),
+            self.value(memos, "bytea[]"),
+        ];
+        let columns = "namespace, run, queue, name, workflow_id, serial, started_at, closed_at, \
+                       deleted, parent, origin, search, memo";
+        self.insert("labels", columns, &values, "");
+    }
+
+    fn places(&mut self, runs: &[Run]) -> (String, String) {
+        let queues: Vec<String> =
+            runs.iter().map(|run| run.head.queue.as_str().to_owned()).collect();
+        let names: Vec<String> = runs.iter().map(|run| run.head.name.as_str().to_owned()).collect();
+        (self.value(queues, "text[]"), self.value(names, "text[]"))
+    }
+
+    pub(super) fn runs(&mut self, runs: &[Run]) {
+        if runs.is_empty() {
+            return;
+        }
+        let keys = self.keys(runs.iter().map(|run| run.head.run));
+        let changing = self.changing(runs);
+        let sets: Vec<String> =
+            CHANGING.split(", ").map(|column| format!("{0} = n.{0}", column.trim())).collect();
+        self.change(format!(
+            "UPDATE @runs AS r SET rev = r.rev + 1, {} \
+             FROM unnest({keys}, {changing}) AS n (namespace, run, {CHANGING}) \
+             WHERE r.namespace = n.namespace AND r.run = n.run AND (SELECT ok FROM fence)",
+            sets.join(", ")
+        ));
+    }
+
+    /// The values of [`CHANGING`].
+    fn changing(&mut self, runs: &[Run]) -> String {
+        let ints = |pick: fn(&Run) -> i64| -> Vec<i64> { runs.iter().map(pick).collect() };
+        let some =
+            |pick: fn(&Run) -> Option<i64>| -> Vec<Option<i64>> { runs.iter().map(pick).collect() };
+        let blobs = |pick: fn(&Run) -> Option<Vec<u8>>| -> Vec<Option<Vec<u8>>> {
+            runs.iter().map(pick).collect()
+        };
+        let statuses: Vec<i16> =
+            runs.iter().map(|run| run::status_number(run.head.status)).collect();
+        let commits: Vec<Uuid> =
+            runs.iter().map(|run| Uuid::from_u128(run.head.last_commit.0)).collect();
+        let turn_queue = |run: &Run| {
+            let queue = bowline_store::ready::Standing::of(&run.head).remote_turn;
+            queue.map(|queue| queue.as_str().to_owned())
+        };
+        let queues: Vec<Option<String>> = runs.iter().map(turn_queue).collect();
+        let successors: Vec<Option<Uuid>> =
+            runs.iter().map(|run| run.head.successor.map(uuid)).collect();
+        let values = [
+            self.value(statuses, "int2[]"),
+            self.value(ints(|run| int(run.head.version.0)), "int8[]"),
+            self.value(commits, "uuid[]"),
+            self.value(ints(|run| int(run.head.inbox.0)), "int8[]"),
+            self.value(ints(|run| int(run.head.consumed.0)), "int8[]"),
+            self.value(ints(|run| int(run.head.cut_in.0)), "int8[]"),
+            self.value(ints(|run| int(run.head.next_event.0)), "int8[]"),
+            self.value(ints(|run| int(run.head.history_bytes)), "int8[]"),
+            self.value(ints(|run| int(run.never_started)), "int8[]"),
+            self.value(ints(|run| int(run.marks)), "int8[]"),
+            self.value(runs.iter().map(|run| run.marked).collect::<Vec<i32>>(), "int4[]"),
+            self.value(runs.iter().map(|run| run.owing).collect::<Vec<i32>>(), "int4[]"),
+            self.value(some(|run| run.head.holder.map(|fence| int(fence.epoch.0))), "int8[]"),
+            self.value(some(|run| run.head.holder.map(|fence| int(fence.counter))), "int8[]"),
+            self.value(some(|run| run.waits.turn), "int8[]"),
+            self.value(some(|run| run.waits.intake), "int8[]"),
+            self.value(some(|run| run.waits.remote), "int8[]"),
+            self.value(queues, "text[]"),
+            self.value(blobs(|run| run::record_bytes(&run.head.record)), "bytea[]"),
+            self.value(blobs(|run| run.head.cancel.as_ref().map(blob::cancel_bytes)), "bytea[]"),
+            self.value(
+                blobs(|run| run.head.quarantine.as_ref().map(blob::quarantine_bytes)),
+                "bytea[]",
+            ),
+            self.value(successors, "uuid[]"),
+        ];
+        values.join(", ")
+    }
+
+    /// What is left of these runs lies in a grave until there is room to delete it.
+    pub(super) fn buried(&mut self, buried: &[RunId]) {
+        if buried.is_empty() {
+            return;
+        }
+        let keys = self.keys(buried.iter().copied());
+        for table in ["runs", "labels", "alarms"] {
+            self.change(format!(
+                "DELETE FROM @{table} AS t USING unnest({keys}) AS n (namespace, run) \
+                 WHERE t.namespace = n.namespace AND t.run = n.run AND (SELECT ok FROM fence)"
+            ));
+        }
+        self.insert("graves", "namespace, run", &[keys], "ON CONFLICT DO NOTHING");
+    }
+
+    pub(super) fn ids(&mut self, ids: &[(Namespace, WorkflowId, Option<RunId>, Option<RunId>)]) {
+        let texts = |ids: &[(WorkflowId, RunId)]| -> Vec<String> {
+            ids.iter().map(|(id, _)| id.as_str().to_owned()).collect()
+        };
+        let some = |pick: fn(Option<RunId>, Option<RunId>) -> Option<RunId>| {
+            let picked = ids
+                .iter()
+                .filter_map(|(_, id, before, after)| Some((id.clone(), pick(*before, *after)?)));
+            picked.collect::<Vec<(WorkflowId, RunId)>>()
+        };
+        let new = some(|before, after| after.filter(|_| before.is_none()));
+        if !new.is_empty() {
+            let keys = self.keys(new.iter().map(|(_, run)| *run));
+            let texts = self.value(texts(&new), "text[]");
+            self.insert("ids", "namespace, run, workflow_id", &[keys, texts], "");
+        }
+        let moved = some(|before, after| after.filter(|_| before.is_some()));
+        if !moved.is_empty() {
+            let keys = self.keys(moved.iter().map(|(_, run)| *run));
+            let texts = self.value(texts(&moved), "text[]");
+            self.change(format!(
+                "UPDATE @ids AS i SET run = n.run \
+                 FROM unnest({keys}, {texts}) AS n (namespace, run, workflow_id) \
+                 WHERE i.namespace = n.namespace AND i.workflow_id = n.workflow_id \
+                 AND (SELECT ok FROM fence)"
+            ));
+        }
+        let free = some(|before, after| before.filter(|_| after.is_none()));
+        if !free.is_empty() {
+            let keys = self.keys(free.iter().map(|(_, run)| *run));
+            let texts = self.value(texts(&free), "text[]");
+            self.change(format!(
+                "DELETE FROM @ids AS i \
+                 USING unnest({keys}, {texts}) AS n (namespace, run, workflow_id) \
+                 WHERE i.namespace = n.namespace AND i.workflow_id = n.workflow_id \
+                 AND (SELECT ok FROM fence)"
+            ));
+        }
+    }
+
+    pub(super) fn labels(&mut self, labels: &BTreeMap<RunId, LabelEdit>) {
+        if labels.is_empty() {
+            return;
+        }
+        let keys = self.keys(labels.keys().copied());
+        let all = || labels.values();
+        let closed: Vec<Option<i64>> =
+            all().map(|edit| edit.closed_at.map(|time| time.0)).collect();
+        let deleted: Vec<bool> = all().map(|edit| edit.deleted).collect();
+        let searched: Vec<bool> = all().map(|edit| edit.search.is_some()).collect();
+        let search: Vec<Option<Vec<u8>>> =
+            all().map(|edit| edit.search.clone().flatten()).collect();
+        let noted: Vec<bool> = all().map(|edit| edit.memo.is_some()).collect();
+        let memos: Vec<Option<Vec<u8>>> = all().map(|edit| edit.memo.clone().flatten()).collect();
+        let values = [
+            keys,
+            self.value(closed, "int8[]"),
+            self.value(deleted, "bool[]"),
+            self.value(searched, "bool[]"),
+            self.value(search, "bytea[]"),
+            self.value(noted, "bool[]"),
+            self.value(memos, "bytea[]"),
+        ];
+        self.change(format!(
+            "UPDATE @labels AS l SET closed_at = coalesce(n.closed_at, l.closed_at), \
+             deleted = l.deleted OR n.deleted, \
+             search = CASE WHEN n.searched THEN n.search ELSE l.search END, \
+             memo = CASE WHEN n.noted THEN n.memo ELSE l.memo END \
+             FROM unnest({}) \
+             AS n (namespace, run, closed_at, deleted, searched, search, noted, memo) \
+             WHERE l.namespace = n.namespace AND l.run = n.run AND (SELECT ok FROM fence)",
+            values.join(", ")
+        ));
+    }
+
+    pub(super) fn history(&mut self, history: &[(RunId, Batch)]) {
+        if history.is_empty() {
+            return;
+        }
+        let values = [
+            self.keys(history.iter().map(|(run, _)| *run)),
+            self.value(history.iter().map(|(_, b)| int(b.first.0)).collect::<Vec<i64>>(), "int8[]"),
+            self.value(history.iter().map(|(_, b)| int(b.last.0)).collect::<Vec<i64>>(), "int8[]"),
+            self.value(
+                history.iter().map(|(_, b)| b.bytes.as_slice().to_vec()).collect::<Vec<_>>(),
+                "bytea[]",
+            ),
+        ];
+        self.insert("history", "namespace, run, first, last, bytes", &values, "");
+    }
+
+    pub(super) fn snapshots(&mut self, snapshots: &HashMap<RunId, Snapshot>) {
+        if snapshots.is_empty() {
+            return;
+        }
+        let ats: Vec<i64> = snapshots.values().map(|snapshot| int(snapshot.at.0)).collect();
+        let bytes: Vec<Vec<u8>> =
+            snapshots.values().map(|snapshot| snapshot.bytes.as_slice().to_vec()).collect();
+        let values = [
+            self.keys(snapshots.keys().copied()),
+            self.value(ats, "int8[]"),
+            self.value(bytes, "bytea[]"),
+        ];
+        let unless = "ON CONFLICT (namespace, run) \
+                      DO UPDATE SET at = excluded.at, bytes = excluded.bytes";
+        self.insert("snapshots", "namespace, run, at, bytes", &values, unless);
+    }
+}

@@ -1,0 +1,258 @@
+//! Several stores on the same tables: who is given up, by whom, and what becomes of its work.
+
+use std::{
+    future::Future,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
+    time::{Duration, Instant},
+};
+
+use bowline_core::{
+    Birth, Conflict, Epoch, Event, EventId, Link, Namespace, Queue, RequestId, Reuse, RunId, Time,
+    TurnRecord, WorkflowStarted,
+};
+use bowline_postgres::PostgresStore;
+use bowline_store::{
+    ClaimRuns, ClaimedRun, Error, Hint, Hints, Join, Posted, Posting, Renewal, StartRun, Store,
+    Sweep, Want,
+};
+
+use crate::place::Place;
+
+/// Long enough for a loaded machine to renew in time, short enough to wait for.
+const LEASE: Duration = Duration::from_secs(3);
+const NAMESPACE: Namespace = Namespace(1);
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+pub(crate) fn wait<T>(answer: impl Future<Output = T>) -> T {
+    let mut answer = std::pin::pin!(answer);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let begun = Instant::now();
+    loop {
+        if let Poll::Ready(value) = answer.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "no answer came");
+        thread::park_timeout(Duration::from_secs(1));
+    }
+}
+
+fn now() -> Time {
+    Time(1_000_000)
+}
+
+pub(crate) fn starting(uuid: u128) -> Posting {
+    let run = RunId { namespace: NAMESPACE, uuid };
+    let started = WorkflowStarted {
+        workflow_id: format!("flow-{uuid}").as_str().into(),
+        name: "flow".into(),
+        queue: "turns".into(),
+        first_run: run,
+        original_run: run,
+        attempt: 1,
+        ..WorkflowStarted::default()
+    };
+    let kind = started.into();
+    let first = Event { id: EventId(1), time: now(), kind, notes: Vec::new(), wire: None };
+    let birth = Birth {
+        run,
+        events: vec![first],
+        record: TurnRecord::default(),
+        alarms: Vec::new(),
+        activities: Vec::new(),
+        wake: true,
+        reuse: Reuse::Allow,
+        link: Link::None,
+    };
+    let request_id = RequestId::default();
+    let conflict = Conflict::Refuse;
+    Posting::Start(Box::new(StartRun { birth, request_id, conflict, otherwise: None, now: now() }))
+}
+
+struct Member {
+    store: PostgresStore,
+    epoch: Epoch,
+}
+
+impl Member {
+    fn join(place: &Place) -> Self {
+        let store = PostgresStore::open_with(&place.url(), place.settings()).expect("it opens");
+        let join = Join { identity: "test".into(), lease: LEASE, now: now() };
+        let epoch = wait(store.join(join)).expect("it may enter").epoch;
+        Self { store, epoch }
+    }
+
+    fn claim(&self) -> Result<Vec<ClaimedRun>, Error> {
+        wait(self.store.claim_runs(ClaimRuns {
+            epoch: self.epoch,
+            namespace: NAMESPACE,
+            want: Want::Turn,
+            queues: vec!["turns".into()],
+            names: vec!["flow".into()],
+            count: 10,
+            now: now(),
+        }))
+    }
+
+    fn sweep(&self) {
+        let (epoch, now) = (self.epoch, now());
+        let sweep = Sweep { epoch, now, limit: 100, retention: None };
+        wait(self.store.sweep(sweep)).expect("it is alive");
+    }
+
+    fn renew(&self) -> Result<(), Error> {
+        let renewal = Renewal {
+            epoch: self.epoch,
+            lease: LEASE,
+            now: now(),
+            heartbeats: Vec::new(),
+            sightings: Vec::new(),
+            leave: false,
+        };
+        wait(self.store.renew(renewal)).map(drop)
+    }
+
+    fn start(&self, uuid: u128) {
+        let posted = wait(self.store.post(vec![starting(uuid)])).remove(0);
+        assert!(matches!(posted, Ok(Posted::Started(_))), "{posted:?}");
+    }
+}
+
+/// Waits for hints until something is so.
+fn until(member: &Member, mut is_so: impl FnMut() -> bool) {
+    let mut hints = member.store.watch();
+    while !is_so() {
+        wait(hints.next());
+    }
+}
+
+#[test]
+fn a_silent_member_is_given_up_and_its_runs_go_on() {
+    let place = Place::new();
+    let (dead, other) = (Member::join(&place), Member::join(&place));
+    dead.start(1);
+    assert_eq!(dead.claim().expect("alive").len(), 1);
+    assert!(other.claim().expect("alive").is_empty(), "somebody holds it");
+    let epoch = dead.epoch;
+    // The process is killed: nothing renews any more, and nobody says goodbye.
+    drop(dead);
+    other.sweep();
+    assert!(other.claim().expect("alive").is_empty(), "its lease has not run out");
+    let mut taken = Vec::new();
+    until(&other, || {
+        other.sweep();
+        taken = other.claim().expect("alive");
+        !taken.is_empty()
+    });
+    assert_eq!(taken[0].fence.expect("held").epoch, other.epoch);
+    let state = format!("{}.members WHERE epoch = {} AND state = 2", place.schema(), epoch.0);
+    assert_eq!(place.count(&state), 1, "silent, and fenced: nobody has seen it end");
+}
+
+/// The store itself says that its process lives, whether or not the engine has something to say.
+#[test]
+fn an_idle_member_is_not_given_up() {
+    let place = Place::new();
+    let (idle, other) = (Member::join(&place), Member::join(&place));
+    let begun = Instant::now();
+    until(&other, || {
+        other.sweep();
+        begun.elapsed() > LEASE * 2
+    });
+    idle.renew().expect("it is alive");
+}
+
+/// After an outage everybody is late, and nobody may say so of others before having been in touch
+/// for as long as their lease.
+#[test]
+fn an_outage_takes_nobodys_work_away() {
+    let place = Place::new();
+    let (one, two) = (Member::join(&place), Member::join(&place));
+    one.start(1);
+    assert_eq!(one.claim().expect("alive").len(), 1);
+    // The database was away for an hour: that is how long ago anybody was heard of.
+    let schema = place.schema();
+    place.execute(&format!(
+        "UPDATE {schema}.members SET renewed_at = renewed_at - interval '1 hour'"
+    ));
+    two.renew().expect("it comes back first");
+    two.sweep();
+    one.renew().expect("it has lost nothing");
+    assert!(two.claim().expect("alive").is_empty(), "it is still held");
+}
+
+/// Whoever was given up changes nothing any more, whatever it still tries.
+#[test]
+fn whoever_was_given_up_is_refused() {
+    let place = Place::new();
+    let (given_up, other) = (Member::join(&place), Member::join(&place));
+    given_up.start(1);
+    let held = given_up.claim().expect("alive").remove(0);
+    assert!(wait(other.store.evict(given_up.epoch)).expect("it can be said"));
+    other.sweep();
+    assert!(matches!(given_up.claim(), Err(Error::Fenced)));
+    assert!(matches!(given_up.renew(), Err(Error::Fenced)));
+    let taken = other.claim().expect("alive");
+    assert_eq!(taken[0].read.head.run, held.read.head.run);
+    assert!(held.fence < taken[0].fence, "fences only rise");
+}
+
+/// Does something until it is hinted at. Once is not enough where nobody listens yet.
+pub(crate) fn hear(hints: &mut Hints, wanted: &Hint, mut cause: impl FnMut()) {
+    for _ in 0..30 {
+        cause();
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(2) {
+            if hints.take().contains(wanted) {
+                return;
+            }
+            thread::park_timeout(Duration::from_millis(5));
+        }
+    }
+    panic!("{wanted:?} was never heard");
+}
+
+#[test]
+fn hints_reach_other_processes() {
+    let place = Place::new();
+    let mut settings = place.settings();
+    settings.poll = Duration::from_secs(3_600);
+    let open = || PostgresStore::open_with(&place.url(), settings.clone()).expect("it opens");
+    let (one, two) = (open(), open());
+    let mut hints = two.watch();
+    let turn = Hint::Turn(NAMESPACE, Queue::from("turns"));
+    let mut uuid = 0;
+    hear(&mut hints, &turn, || {
+        uuid += 1;
+        wait(one.post(vec![starting(uuid)])).remove(0).expect("it starts");
+    });
+}
+
+/// Without a single notification the same is found, by looking.
+#[test]
+fn without_hints_everything_is_found_later() {
+    let place = Place::new();
+    let mut settings = place.settings();
+    settings.hints = false;
+    settings.poll = Duration::from_millis(200);
+    let open = || PostgresStore::open_with(&place.url(), settings.clone()).expect("it opens");
+    let (one, two) = (open(), open());
+    let join = Join { identity: "test".into(), lease: LEASE, now: now() };
+    let epoch = wait(two.join(join)).expect("it may enter").epoch;
+    let two = Member { store: two, epoch };
+    wait(one.post(vec![starting(7)])).remove(0).expect("it starts");
+    let mut taken = Vec::new();
+    until(&two, || {
+        taken = two.claim().expect("alive");
+        !taken.is_empty()
+    });
+    assert_eq!(taken.len(), 1);
+}
