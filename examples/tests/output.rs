@@ -32,6 +32,16 @@ fn the_program_of_the_readme_runs() {
     assert_eq!(*last, "Err(Cancelled(Cause[requested by customer (changed my mind)]))");
 }
 
+/// N12, as a program.
+#[test]
+fn a_cancel_in_the_applications_own_transaction() {
+    let source = include_str!("../transaction.rs");
+    let header = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let promised = header.skip_while(|line| line.trim() != "```text").skip(1);
+    let promised: Vec<_> = promised.map(str::trim).take_while(|line| *line != "```").collect();
+    assert_eq!(run("transaction").lines().collect::<Vec<_>>(), promised);
+}
+
 #[test]
 fn the_readme_shows_the_program_that_runs() {
     let readme = include_str!("../../README.md");
