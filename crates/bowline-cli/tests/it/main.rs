@@ -5,14 +5,15 @@ mod demo;
 use std::{
     path::Path,
     process::{Command, Output},
+    sync::Arc,
 };
 
-use bowline_engine::{Builder, Engine, StartOptions};
+use bowline_engine::{Builder, Engine, StartOptions, store::Store};
 use bowline_sqlite::SqliteStore;
 
 /// An engine on the file at a path.
 fn engine(path: &Path) -> Builder {
-    Engine::builder(std::sync::Arc::new(SqliteStore::open(path).expect("opens")))
+    Engine::builder(Arc::new(SqliteStore::open(path).expect("opens")))
 }
 
 fn bowline(args: &[&str]) -> Output {
@@ -31,10 +32,13 @@ fn err(output: &Output) -> String {
 fn store(path: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let engine = engine(path).start().await.expect("starts");
+        let store = Arc::new(SqliteStore::open(path).expect("opens"));
+        let engine = Engine::builder(store.clone()).start().await.expect("starts");
         let options = StartOptions::new("checkout", "order-42", "default", None);
         engine.start(options).await.expect("the run starts");
         engine.close(std::time::Duration::from_secs(5)).await.expect("closes");
+        // Whoever drops the last handle would let go of the file at some later moment.
+        store.shut().await;
     });
 }
 
