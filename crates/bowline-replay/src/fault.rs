@@ -8,7 +8,10 @@ use std::{
 
 use bowline_core::Failure;
 
-use crate::{Mismatch, limits};
+use crate::{
+    Mismatch, limits,
+    place::{last_place, record_places},
+};
 
 /// Why a turn came to nothing: nothing may be committed, and the replay is dead.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +29,12 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mismatch(mismatch) => mismatch.fmt(f),
-            Self::Panicked(failure) => write!(f, "the workflow's code panicked: {failure}"),
+            Self::Panicked(failure) if failure.trace.is_empty() => {
+                write!(f, "the workflow's code panicked: {failure}")
+            }
+            Self::Panicked(failure) => {
+                write!(f, "the workflow's code panicked: {failure}, at {}", failure.trace)
+            }
             Self::Spinning => write!(
                 f,
                 "the workflow's code was polled {} times for one message and still wakes itself: \
@@ -47,7 +55,10 @@ impl From<Mismatch> for Fault {
 
 /// Calls into the user's code, whose panics end here.
 pub(crate) fn guarded<R>(call: impl FnOnce() -> R) -> Result<R, Box<Failure>> {
+    record_places();
+    last_place();
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
+        let trace = last_place();
         let message = message(&*panic);
         let hint = match message.contains("reactor running") || message.contains("Tokio") {
             true => {
@@ -56,7 +67,8 @@ pub(crate) fn guarded<R>(call: impl FnOnce() -> R) -> Result<R, Box<Failure>> {
             }
             false => "",
         };
-        Box::new(Failure::new(format!("{message}{hint}")).kind("panic"))
+        let failure = Failure::new(format!("{message}{hint}")).kind("panic");
+        Box::new(Failure { trace, ..failure })
     })
 }
 

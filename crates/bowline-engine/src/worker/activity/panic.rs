@@ -1,42 +1,22 @@
-//! Panics of user code as failures, with the place where they happened.
-//!
-//! A caught panic carries its message and not its place; only the process's panic hook is told
-//! that. Ours notes it for the thread and then calls the hook that was there before.
+//! Panics of activities as failures, with the place where they happened.
 
 use std::{
     any::Any,
-    cell::RefCell,
-    panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
-    sync::Once,
+    panic::{AssertUnwindSafe, catch_unwind},
 };
 
 use bowline_core::Failure;
+use bowline_replay::last_place;
 
-thread_local! {
-    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
-/// Puts our hook in front of the one that is there, once in the life of the process.
-pub(super) fn record_places() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = take_hook();
-        set_hook(Box::new(move |info| {
-            let place = info.location().map(ToString::to_string).unwrap_or_default();
-            // A thread that is being torn down has no place to note it, and nobody who reads it.
-            let _ = PLACE.try_with(|last| last.replace(place));
-            before(info);
-        }));
-    });
-}
+pub(super) use bowline_replay::record_places;
 
 /// Runs user code; a panic comes back as a failure of the kind `panic`.
 ///
 /// Whatever the code left behind half-done is its own: nobody calls it again after a panic.
 pub(super) fn catch<T>(code: impl FnOnce() -> T) -> Result<T, Box<Failure>> {
-    PLACE.with(|last| last.borrow_mut().clear());
+    last_place();
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
-        let place = PLACE.with(|last| last.take());
+        let place = last_place();
         let failure = Failure::new(message(&*panic)).kind("panic");
         Box::new(Failure { trace: place, ..failure })
     })
