@@ -5,8 +5,8 @@
 //! Never: looks at anything but the state, the turn record and the given time.
 
 use crate::{
-    Alarm, AlarmKind, Blob, Cause, Code, Effect, Event, EventId, EventKind, Note, Number, Ranges,
-    Received, Refusal, RunAlarm, RunId, State, Time, TurnRecord, decide,
+    Alarm, AlarmKind, Blob, Cause, Code, Effect, Event, EventId, EventKind, Message, Note, Number,
+    Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time, TurnRecord, decide,
 };
 
 /// A decision in the making.
@@ -119,6 +119,22 @@ impl Draft {
     /// Activities that are over now without ever having started, and have no event of their own.
     pub fn skipped(&self) -> &Ranges {
         &self.skipped
+    }
+
+    /// Whether the run may have one more signal, beside those that wait in its inbox. To be asked
+    /// before it is taken: what was acknowledged is never refused.
+    ///
+    /// # Errors
+    /// If it has had too many.
+    pub fn check_signal(&self, signal: &Signal, inbox: &[Received]) -> Result<(), Refusal> {
+        let Some(limit) = self.state.rules().signals_max() else { return Ok(()) };
+        let waits = |received: &&Received| matches!(received.message, Message::Signal(_));
+        let count = self.state.signals + inbox.iter().filter(waits).count() as u64;
+        // One that was taken before is not one more.
+        match count < limit || self.state.requests.contains(&signal.request_id) {
+            true => Ok(()),
+            false => Err(Refusal::TooManySignals(limit)),
+        }
     }
 
     /// Turns messages into events, without workflow code. While a turn is in a worker's hands,

@@ -16,6 +16,8 @@ pub const PENDING_NATIVE_MAX: usize = 200_000;
 pub const UPDATES_OPEN_MAX: usize = 10;
 /// Updates of a run in all.
 pub const UPDATES_MAX: usize = 2_000;
+/// Signals that a remote run may have had, those that wait included.
+pub const SIGNALS_MAX: u64 = 10_000;
 /// How many search attributes a run may have.
 pub const SEARCH_MAX: usize = 100;
 /// How many bytes one search attribute may have.

@@ -24,6 +24,8 @@ pub enum Refusal {
     Invalid(&'static str, String),
     /// Too many updates are open, or there were too many in all.
     TooManyUpdates,
+    /// The run has had as many signals as one may have.
+    TooManySignals(u64),
     /// History cannot be cut at this event.
     CannotFork(EventId, &'static str),
 }
@@ -40,6 +42,7 @@ impl Refusal {
             Self::NotUnderTheseRules(_) => "not_under_these_rules",
             Self::Invalid(..) => "invalid",
             Self::TooManyUpdates => "too_many_updates",
+            Self::TooManySignals(_) => "too_many_signals",
             Self::CannotFork(..) => "cannot_fork",
         }
     }
@@ -56,6 +59,9 @@ impl fmt::Display for Refusal {
             Self::NotUnderTheseRules(what) => write!(f, "this run's rules do not know {what}"),
             Self::Invalid(what, why) => write!(f, "{what} is not acceptable: {why}"),
             Self::TooManyUpdates => f.write_str("too many updates"),
+            Self::TooManySignals(limit) => {
+                write!(f, "the run has had {limit} signals, and may have no more")
+            }
             Self::CannotFork(id, why) => write!(f, "history cannot be cut at event {id}: {why}"),
         }
     }

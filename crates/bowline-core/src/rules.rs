@@ -79,6 +79,11 @@ impl Rules {
         }
     }
 
+    /// How many signals a run may have; native ones are bounded by their history alone.
+    pub fn signals_max(self) -> Option<u64> {
+        (self.kind == Kind::Remote).then_some(limits::SIGNALS_MAX)
+    }
+
     /// How many bytes the history may have.
     pub fn bytes_max(self) -> u64 {
         match self.kind {

@@ -62,6 +62,14 @@ pub enum Error {
     /// Nothing happened in time.
     #[error("{0} did not happen in time")]
     TimedOut(&'static str),
+    /// A bound of the engine is reached; nothing was done.
+    #[error("there are too many {what}: at most {limit}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// The bound, which stands in [`limits`](crate::limits).
+        limit: usize,
+    },
     /// Something given is not acceptable.
     #[error("{0}")]
     Invalid(String),
@@ -92,6 +100,7 @@ impl Error {
             Self::BadToken(_) => "bad_token",
             Self::Query(_) => "query_failed",
             Self::TimedOut(_) => "timed_out",
+            Self::TooMany { .. } => "too_many",
             Self::Invalid(_) => "invalid",
             Self::Parked { .. } => "parked",
             Self::ShuttingDown => "shutting_down",

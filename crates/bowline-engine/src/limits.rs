@@ -49,5 +49,9 @@ pub const RECEIPT_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 pub const DRAIN_LAST: Duration = Duration::from_secs(60);
 /// After how many events a snapshot of a run's state is written.
 pub const SNAPSHOT_EVENTS: u64 = 1_000;
+/// How often a run may be followed by somebody who waits for it to change.
+pub const FOLLOWS: usize = 1_000_000;
+/// How many callers may wait for the answers to updates.
+pub const UPDATE_WAITERS: usize = 100_000;
 /// How long a query may take.
 pub const QUERY: Duration = Duration::from_secs(10);

@@ -24,7 +24,9 @@ impl Core {
             }
             // Follow first, look again, and only then wait: a change in between is not missed.
             let before = left.runs.len();
-            left.runs.iter().for_each(|line| self.followers.follow(&follower, line.run));
+            for line in &left.runs {
+                self.followers.follow(&follower, line.run)?;
+            }
             let again = self.leftovers(Subtree::Receipt(receipt)).await?;
             if again.phase() >= phase {
                 return Ok(again);

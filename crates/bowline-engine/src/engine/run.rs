@@ -83,7 +83,7 @@ impl Core {
         let follower = Follower::default();
         let mut run = run;
         loop {
-            self.followers.follow(&follower, run);
+            self.followers.follow(&follower, run)?;
             let head = self.head(RunKey::Run(run)).await?;
             if let (WhenParked::Tell, Some(quarantine)) = (parked, &head.quarantine) {
                 let (failures, reason) = (quarantine.failures, quarantine.reason.clone());
@@ -104,7 +104,7 @@ impl Core {
     /// Waits until a run's history has an event of this id, or the run is closed.
     pub(crate) async fn grown(&self, run: RunId, id: EventId) -> Result<Head> {
         let follower = Follower::default();
-        self.followers.follow(&follower, run);
+        self.followers.follow(&follower, run)?;
         loop {
             let head = self.head_of(run).await?;
             if head.next_event > id || !head.status.is_open() {

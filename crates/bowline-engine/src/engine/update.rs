@@ -14,18 +14,43 @@ use crate::{Error, Result, limits};
 
 type Key = (RunId, UpdateId);
 
-/// Everybody who waits. A waiter that gives up is dropped with the next answer.
+/// Everybody who waits. A waiter that gives up is dropped with the next answer, or when there are
+/// too many.
+#[derive(Debug)]
+pub(crate) struct Waiters {
+    state: Mutex<State>,
+    limit: usize,
+}
+
 #[derive(Debug, Default)]
-pub(crate) struct Waiters(Mutex<BTreeMap<Key, Vec<oneshot::Sender<UpdateStage>>>>);
+struct State {
+    waiting: BTreeMap<Key, Vec<oneshot::Sender<UpdateStage>>>,
+    count: usize,
+}
+
+impl Default for Waiters {
+    fn default() -> Self {
+        Self::new(limits::UPDATE_WAITERS)
+    }
+}
 
 impl Waiters {
-    pub(crate) fn wait(&self, run: RunId, id: UpdateId) -> oneshot::Receiver<UpdateStage> {
+    fn new(limit: usize) -> Self {
+        Self { state: Mutex::default(), limit }
+    }
+
+    pub(crate) fn wait(&self, run: RunId, id: UpdateId) -> Result<oneshot::Receiver<UpdateStage>> {
+        let mut state = self.state.lock();
+        if state.count >= self.limit {
+            state.forget_gone();
+        }
+        if state.count >= self.limit {
+            return Err(Error::TooMany { what: "waiters for updates", limit: self.limit });
+        }
         let (tell, told) = oneshot::channel();
-        let mut waiters = self.0.lock();
-        let waiting = waiters.entry((run, id)).or_default();
-        waiting.retain(|waiter| !waiter.is_closed());
-        waiting.push(tell);
-        told
+        state.count += 1;
+        state.waiting.entry((run, id)).or_default().push(tell);
+        Ok(told)
     }
 
     /// Passes an answer on. That an update was accepted is no answer yet.
@@ -33,7 +58,12 @@ impl Waiters {
         if *stage == UpdateStage::Accepted {
             return;
         }
-        let waiting = self.0.lock().remove(&(run, id.clone())).unwrap_or_default();
+        let waiting = {
+            let mut state = self.state.lock();
+            let waiting = state.waiting.remove(&(run, id.clone())).unwrap_or_default();
+            state.count -= waiting.len();
+            waiting
+        };
         for waiter in waiting {
             // Whoever has stopped waiting does not want to know.
             let _ = waiter.send(stage.clone());
@@ -41,14 +71,24 @@ impl Waiters {
     }
 }
 
+impl State {
+    fn forget_gone(&mut self) {
+        self.waiting.retain(|_, waiting| {
+            waiting.retain(|waiter| !waiter.is_closed());
+            !waiting.is_empty()
+        });
+        self.count = self.waiting.values().map(Vec::len).sum();
+    }
+}
+
 impl Core {
     /// Asks a run's code for something, and waits for its answer.
     pub(crate) async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
         let id = request.id.clone();
-        let told = self.updates.wait(run, id.clone());
-        self.post_message(run.into(), Message::Update(Box::new(request))).await?;
+        let told = self.updates.wait(run, id.clone())?;
         let follower = Follower::default();
-        self.followers.follow(&follower, run);
+        self.followers.follow(&follower, run)?;
+        self.post_message(run.into(), Message::Update(Box::new(request))).await?;
         let mut told = pin!(told);
         // The same update, sent again, may have been answered long ago.
         let mut from = EventId(1);
@@ -97,5 +137,28 @@ fn stage(event: &Event, id: &UpdateId) -> Option<UpdateStage> {
             Some(UpdateStage::Completed(done.answer.clone()))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_core::Namespace;
+
+    #[tokio::test]
+    async fn there_is_a_bound_that_those_who_have_gone_do_not_count_for() {
+        let waiters = Waiters::new(2);
+        let run = RunId { namespace: Namespace(1), uuid: 1 };
+        let first = waiters.wait(run, "a".into()).expect("one");
+        let second = waiters.wait(run, "b".into()).expect("two");
+        let refused = waiters.wait(run, "a".into()).expect_err("three");
+        assert_eq!(refused.code(), "too_many");
+        assert!(refused.to_string().contains("at most 2"), "{refused}");
+        drop(first);
+        let third = waiters.wait(run, "b".into()).expect("one has gone");
+        let stage = UpdateStage::Rejected(bowline_core::Failure::new("no"));
+        waiters.tell(run, &"b".into(), &stage);
+        assert_eq!((second.await, third.await), (Ok(stage.clone()), Ok(stage)));
+        assert_eq!(waiters.state.lock().count, 0);
     }
 }

@@ -5,6 +5,19 @@ use expect_test::expect;
 use crate::{testing::check, testing::*, *};
 
 #[test]
+fn a_remote_run_has_a_bound_for_signals_and_a_native_one_has_not() {
+    let signal = |id: &str| Signal { request_id: id.into(), ..Signal::default() };
+    for (mut world, bounded) in [(World::remote(), true), (World::native(), false)] {
+        world.state.signals = limits::SIGNALS_MAX - 1;
+        let waits = [Received { number: Number(9), at: Time(0), message: testing::signal("one") }];
+        assert_eq!(world.draft().check_signal(&signal("new"), &[]), Ok(()));
+        let refused = world.draft().check_signal(&signal("new"), &waits);
+        let said = Err(Refusal::TooManySignals(limits::SIGNALS_MAX));
+        assert_eq!(refused, if bounded { said } else { Ok(()) });
+    }
+}
+
+#[test]
 fn a_signal_is_an_event_and_wants_a_turn() {
     check(
         given(World::remote(), |w| w.turn([])),
