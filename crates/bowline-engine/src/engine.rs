@@ -33,7 +33,7 @@ use bowline_store::{Join, Store};
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Result, clock::Clock, ids::Ids};
+use crate::{Result, clock::Clock, ids::Ids, metrics::Meter};
 
 /// What the whole engine shares.
 pub(crate) struct Core {
@@ -65,6 +65,8 @@ pub(crate) struct Core {
     pub(crate) bells: watch::Bells,
     /// What is looked at even if every hint was lost.
     pub(crate) net: net::Net,
+    /// What is counted.
+    pub(crate) meter: Meter,
     fences: AtomicU64,
     /// This opening of the store is over.
     is_lost: AtomicBool,
@@ -118,6 +120,7 @@ impl Core {
             stopping: CancellationToken::new(),
             mortal,
             followers,
+            meter: Meter::default(),
             updates,
             control: control::Control::default(),
             local: desk::Place::default(),

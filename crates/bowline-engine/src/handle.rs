@@ -12,8 +12,8 @@ use bowline_store::{
 };
 
 use crate::{
-    Answered, Builder, CancelRequest, CancelledOne, Prepared, QueueOptions, RemoteActivity,
-    RemoteHeartbeat, RemoteTurn, Result, StartOptions,
+    Answered, Builder, CancelRequest, CancelledOne, Metrics, Prepared, QueueOptions,
+    RemoteActivity, RemoteHeartbeat, RemoteTurn, Result, StartOptions,
     engine::{Core, Doors, run::WhenParked},
     worker::Worker,
 };
@@ -291,6 +291,11 @@ impl Engine {
     /// If this worker does not work on that queue.
     pub fn configure(&self, queue: impl Into<Queue>, options: QueueOptions) -> Result<()> {
         self.worker.configure(&queue.into(), options)
+    }
+
+    /// What this engine has counted since it started.
+    pub fn metrics(&self) -> Metrics {
+        self.core.meter.snapshot()
     }
 
     /// A remote worker waits for a turn.

@@ -11,6 +11,7 @@ mod handle;
 pub mod clock;
 pub mod ids;
 pub mod limits;
+pub mod metrics;
 pub mod worker;
 
 pub use bowline_core as core;
@@ -22,3 +23,4 @@ pub use engine::{
 };
 pub use error::{Error, Result};
 pub use handle::Engine;
+pub use metrics::{Histogram, Metrics};

@@ -55,12 +55,16 @@ impl Core {
             match hit.holder {
                 Holder::Native(fence) if fence.epoch == self.epoch => {
                     if let Some(local) = self.local.get() {
+                        self.meter.notices_sent.add(1);
                         local.notify(Notice::CancelActivity(notice));
                     }
                 }
                 // Another member's: it learns from its own renewal.
                 Holder::Native(_) => {}
-                Holder::Remote { control, .. } => self.control.put(&control, notice),
+                Holder::Remote { control, .. } => match self.control.put(&control, notice) {
+                    true => self.meter.notices_sent.add(1),
+                    false => self.meter.notices_failed.add(1),
+                },
             }
         }
     }
@@ -72,6 +76,7 @@ impl Core {
         until: Time,
     ) -> Vec<CancelActivity> {
         let channel = self.control.channel(control);
+        self.meter.control_polls.add(1);
         loop {
             let arrived = channel.arrived.notified();
             let now = self.now();
@@ -100,6 +105,9 @@ impl Core {
         channel.waiting.lock().out.retain(|(_, out)| notices.iter().all(|n| n.id() != out.id()));
         notices.iter().for_each(|n| self.control.delivered(&n.id()));
         let delivered_at = self.now();
+        for notice in notices.iter().filter(|notice| notice.cancel) {
+            self.meter.cancel_delivery.took(notice.decided_at, delivered_at);
+        }
         let sightings = notices.iter().filter(|notice| notice.cancel).map(|notice| Sighting {
             attempt: attempt_of(&notice.id()),
             delivered_at,
@@ -120,19 +128,22 @@ impl Control {
         channels.entry(control.clone()).or_default().clone()
     }
 
-    fn put(&self, control: &ControlQueue, notice: CancelActivity) {
+    /// False if it cannot be delivered here.
+    fn put(&self, control: &ControlQueue, notice: CancelActivity) -> bool {
         if control.is_empty() {
             // This worker has no such channel: it learns from the answer to its heartbeat.
-            return;
+            return false;
         }
         let channel = self.channel(control);
         let mut waiting = channel.waiting.lock();
-        if waiting.fresh.len() < limits::NOTICES {
+        let fits = waiting.fresh.len() < limits::NOTICES;
+        if fits {
             self.about.lock().insert(attempt_of(&notice.id()), control.clone());
             waiting.fresh.push_back(notice);
         }
         drop(waiting);
         channel.arrived.notify_one();
+        fits
     }
 
     fn delivered(&self, notice: &NoticeId) {

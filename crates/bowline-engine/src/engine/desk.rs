@@ -236,7 +236,8 @@ impl Core {
         if !claimed.is_empty() {
             self.net.touch();
         }
-        let items = claimed.into_iter().filter_map(assignment).collect();
+        let items: Vec<_> = claimed.into_iter().filter_map(assignment).collect();
+        self.meter.attempts_started.add(items.len());
         Ok(Claimed { items, is_unsure: unsure.into_inner() })
     }
 

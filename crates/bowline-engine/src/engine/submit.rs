@@ -12,7 +12,8 @@ mod start;
 use std::sync::Arc;
 
 use bowline_core::{
-    Address, Cause, Decided, Fence, Message, ReceiptId, RunId, Signal, State, Version,
+    Address, Cause, Decided, Event, EventKind, Fence, Message, ReceiptId, RunId, Signal, State,
+    Version,
 };
 use bowline_store::{
     Commit, Committed, Error as StoreError, Posted, Posting, Quarantine, Read, RunKey,
@@ -118,7 +119,28 @@ impl Core {
 
     /// Sends a signal.
     pub(crate) async fn signal(&self, to: Address, signal: Signal) -> Result<RunId> {
+        self.check_signal(&to, &signal).await?;
         self.send(self.prepare_signal(to, signal)?).await
+    }
+
+    /// A remote run that has had too many signals takes no more. Most are known to have had fewer
+    /// by the length of their history; that there is no such run, the post will say.
+    async fn check_signal(&self, to: &Address, signal: &Signal) -> Result<()> {
+        let key = match to {
+            Address::Run(run) | Address::Chain(run) => RunKey::Run(*run),
+            Address::Current(namespace, id) => RunKey::Current(*namespace, id.clone()),
+        };
+        let read = Read::head(key);
+        let Some(found) = self.retrying(|| self.store.read(read.clone())).await? else {
+            return Ok(());
+        };
+        let head = found.head;
+        let most = head.next_event.0 + (head.inbox.0 - head.consumed.0);
+        if head.rules.signals_max().is_none_or(|limit| most <= limit) {
+            return Ok(());
+        }
+        let (_, draft, inbox) = self.draft(head.run).await?;
+        Ok(draft.check_signal(signal, &inbox)?)
     }
 
     /// Closes a run without asking its code.
@@ -136,6 +158,8 @@ impl Core {
         patience: Patience,
     ) -> Result<(Committed, State)> {
         let updates = fold::updates(&turn.decided);
+        let is_turn = |event: &Event| matches!(event.kind, EventKind::TurnCompleted(_));
+        let turns = turn.decided.events.iter().filter(|event| is_turn(event)).count();
         let run = turn.run;
         let mut folded = fold::fold(self, turn);
         let told: Vec<_> = folded.commit.posts.iter().map(|post| post.to.clone()).collect();
@@ -148,6 +172,7 @@ impl Core {
                 return Err(error);
             }
         };
+        self.meter.turns_committed.add(turns);
         self.net.touch();
         told.iter().for_each(|to| self.net.owe_to(to));
         for (activity, attempt) in &committed.started {

@@ -106,8 +106,8 @@ impl Attempts {
         None
     }
 
-    /// Tells an attempt to stop.
-    pub(super) fn tell(&self, notice: CancelActivity) {
+    /// Tells an attempt to stop. True if it runs here, and had not heard of this before.
+    pub(super) fn tell(&self, notice: CancelActivity) -> bool {
         let key =
             AttemptKey { run: notice.run, activity: notice.activity, attempt: notice.attempt };
         let now = self.supervision.clock.now();
@@ -116,13 +116,17 @@ impl Attempts {
         if let Some(attempt) = state.running.get(&key).cloned() {
             // A repeated one is passed on if it may push harder.
             let pushes = notice.cause.activity_ladder().is_some();
-            if state.seen.is_new(notice.id(), now) || pushes {
+            let is_new = state.seen.is_new(notice.id(), now);
+            if is_new || pushes {
                 drop(state);
                 tell(&attempt, notice);
             }
-        } else if !state.settling.contains_key(&key) && state.early.len() < limits::NOTICES {
+            return is_new;
+        }
+        if !state.settling.contains_key(&key) && state.early.len() < limits::NOTICES {
             state.early.insert(key, (now, notice));
         }
+        false
     }
 
     /// Tells everything that runs, or will run, to be gone in time.
@@ -239,6 +243,9 @@ impl Worker {
             What::Ended(ended) => {
                 let end = end(key, fence, ended);
                 drop(state);
+                if let (Some(delivered), Some(observed)) = (end.delivered_at, end.observed_at) {
+                    self.core.meter.cancel_observation.took(delivered, observed);
+                }
                 return self.settle(end);
             }
             What::Late(ending) => {

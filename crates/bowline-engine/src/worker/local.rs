@@ -39,7 +39,12 @@ impl Local for Worker {
 
     fn notify(&self, notice: Notice) {
         match notice {
-            Notice::CancelActivity(cancel) => self.attempts.tell(cancel),
+            Notice::CancelActivity(cancel) => {
+                let (is_cancel, decided_at) = (cancel.cancel, cancel.decided_at);
+                if self.attempts.tell(cancel) && is_cancel {
+                    self.core.meter.cancel_delivery.took(decided_at, self.core.now());
+                }
+            }
             Notice::Drain { within, reason } => self.drain_soon(within.0, reason),
             Notice::Configure { queue, slots, rate } => {
                 let options = crate::QueueOptions { slots, rate };

@@ -60,6 +60,7 @@ impl Core {
             let mut claimed = self.retrying(|| self.store.claim_activities(claim.clone())).await?;
             if let Some(claimed) = claimed.pop() {
                 bell.notify_one();
+                self.meter.attempts_started.add(1);
                 return Ok(Some(handed_out(claimed)));
             }
             tokio::select! {

@@ -51,6 +51,7 @@ impl Starts {
             last_failure: None,
         };
         if let Some(local) = core.local.get() {
+            core.meter.attempts_started.add(1);
             local.begin(reservation, assignment);
         }
     }
