@@ -2,6 +2,7 @@
 
 use bowline::prelude::*;
 use bowline::{Builder, ClientError, RunError};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::sleep as runtimes_own;
 
@@ -147,4 +148,34 @@ async fn runs_of_a_renamed_function_are_listed() {
     let mended = app.start().await.unwrap();
     mended.run("w").signal(Signal::<()>::new("go"), ()).await.unwrap();
     mended.attach(new_name, "w").result().await.unwrap();
+}
+
+static TIMES: AtomicU32 = AtomicU32::new(0);
+
+/// Stands for a `tokio::select!` that is not biased: another branch the next time.
+async fn by_chance(ctx: Ctx) -> bowline::Result<()> {
+    match TIMES.fetch_add(1, Ordering::SeqCst) {
+        0 => drop(ctx.activity(charge, 7).await?),
+        _ => ctx.sleep(Duration::from_secs(1)).await?,
+    }
+    ctx.signal(Signal::<()>::new("go")).recv().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_random_choice_is_reported_with_its_usual_suspects() {
+    let place = Place::new();
+    let bowline = place.open().workflow(by_chance).activity(charge).start().await.unwrap();
+    let run = bowline.start(by_chance, "w", ()).await.unwrap();
+    while !run.history().await.unwrap().iter().any(|event| event.kind == "ActivityCompleted") {
+        tokio::task::yield_now().await;
+    }
+    bowline.close(Duration::from_secs(5)).await.unwrap();
+    let again = place.open().workflow(by_chance).activity(charge).start().await.unwrap();
+    let run = again.attach(by_chance, "w");
+    run.signal(Signal::<()>::new("go"), ()).await.unwrap();
+    let text = run.result().await.unwrap_err().to_string();
+    for part in ["recorded:", "asked:", "tokio::select!", "biased"] {
+        assert!(text.contains(part), "{text}");
+    }
 }
