@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::{Command, chore, print, test, tidy};
+use crate::{Command, api, chore, neighbours, print, test, tidy};
 
 pub(crate) const COMMAND: Command = Command {
     name: "ci",
-    about: "Run fmt, lint, tidy, test and docs as the continuous integration does",
+    about: "Run everything that a change must pass, as the continuous integration does",
     help: || {
         let mut text = String::from("Stops at the first step that fails. The steps:\n");
         for step in STEPS {
-            text.push_str(&format!("  {:<6} {}\n", step.name, step.mend));
+            text.push_str(&format!("  {:<10} {}\n", step.name, step.mend));
         }
         text
     },
@@ -58,6 +58,16 @@ const STEPS: &[Step] = &[
         name: "docs",
         run: || chore::docs(&[]),
         mend: "run `cargo xtask docs` and mend what rustdoc names",
+    },
+    Step {
+        name: "api",
+        run: || api::run(&[]),
+        mend: "run `cargo xtask api --bless` if the interface was meant to change",
+    },
+    Step {
+        name: "neighbours",
+        run: neighbours::run,
+        mend: "run `cargo xtask neighbours`; look at the range of `rusqlite` in Cargo.toml",
     },
 ];
 

@@ -4,8 +4,10 @@
 //! Out:   the chore's own output, and an exit code that scripts can trust.
 //! Never: knows a chore. Each command is a file of its own, listed in `COMMANDS`.
 
+mod api;
 mod chore;
 mod ci;
+mod neighbours;
 mod print;
 mod setup;
 mod shell;
@@ -28,8 +30,16 @@ struct Command {
     run: fn(&[String]) -> Result<()>,
 }
 
-const COMMANDS: &[Command] =
-    &[test::COMMAND, ci::COMMAND, chore::FMT, chore::LINT, tidy::COMMAND, chore::DOCS];
+const COMMANDS: &[Command] = &[
+    test::COMMAND,
+    ci::COMMAND,
+    chore::FMT,
+    chore::LINT,
+    tidy::COMMAND,
+    chore::DOCS,
+    api::COMMAND,
+    neighbours::COMMAND,
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -21,6 +21,14 @@ pub(crate) fn root() -> Result<PathBuf> {
     Ok(root.context("not inside the repository: run `cargo xtask` from there")?.to_path_buf())
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> Result<PathBuf> {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => Ok(root()?.join(folder)),
+        None => Ok(root()?.join("target")),
+    }
+}
+
 /// A call of the cargo that started us, in the root, without a terminal to ask questions on.
 pub(crate) fn cargo(arguments: &[&str]) -> Result<Command> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
