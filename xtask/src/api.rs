@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if pages.exists() {
         fs::remove_dir_all(&pages).context("the old pages cannot be removed")?;
     }
-    shell::run(shell::cargo(&["doc", "-p", "bowline", "--no-deps", "--lib"])?)?;
+    shell::run(shell::cargo(&["doc", "-p", "bowline", "--all-features", "--no-deps", "--lib"])?)?;
     let found = interface(&pages)?;
     let agreed = shell::root()?.join(AGREED);
     if bless {
