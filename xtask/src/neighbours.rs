@@ -26,19 +26,10 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 const NEIGHBOURS: &[(&str, &str)] = &[
-    (
-        "sqlx-08",
-        r#"sqlx = { version = "0.8", default-features = false, features = ["sqlite", "runtime-tokio"] }"#,
-    ),
-    (
-        "sqlx-09",
-        r#"sqlx = { version = "0.9", default-features = false, features = ["sqlite", "runtime-tokio"] }"#,
-    ),
-    (
-        "sqlx-09-macros",
-        r#"sqlx = { version = "0.9", features = ["postgres", "macros", "runtime-tokio"] }"#,
-    ),
-    ("diesel-2", r#"diesel = { version = "2", default-features = false, features = ["sqlite"] }"#),
+    ("sqlx-08", r#"sqlx = { version = "0.8", features = ["sqlite", "runtime-tokio"] }"#),
+    ("sqlx-09", r#"sqlx = { version = "0.9", features = ["sqlite", "runtime-tokio"] }"#),
+    ("sqlx-09-macros", r#"sqlx = { version = "0.9", features = ["postgres", "macros"] }"#),
+    ("diesel-2", r#"diesel = { version = "2", features = ["sqlite"] }"#),
 ];
 
 /// Uses the crate, so that it is not only resolved.
