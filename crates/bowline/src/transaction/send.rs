@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bowline_engine::{
     Error as EngineError, Prepared,
     core::Signal as RawSignal,
-    store::{Error as StoreError, Posted, Posting, Store},
+    store::{Error as StoreError, Posted, Posting},
 };
 
 use super::Transaction;
@@ -20,7 +20,7 @@ pub struct Request<T> {
 }
 
 struct Inner<T> {
-    store: Arc<dyn Store>,
+    bowline: Bowline,
     posting: Posting,
     read: Reading<T>,
 }
@@ -38,7 +38,7 @@ impl<T> Request<T> {
         };
         let posting = prepared.posting().clone();
         let read: Reading<T> = Box::new(move |posted| then(prepared.answer(posted)));
-        Self { inner: Ok(Inner { store: bowline.store().clone(), posting, read }) }
+        Self { inner: Ok(Inner { bowline: bowline.clone(), posting, read }) }
     }
 
     fn refused(error: ClientError) -> Self {
@@ -50,8 +50,8 @@ impl<T> Request<T> {
         self,
         bowline: &Bowline,
     ) -> Result<(Posting, Reading<T>), ClientError> {
-        let Inner { store, posting, read } = self.inner?;
-        match Arc::ptr_eq(&store, bowline.store()) {
+        let Inner { bowline: own, posting, read } = self.inner?;
+        match Arc::ptr_eq(own.store(), bowline.store()) {
             true => Ok((posting, read)),
             false => Err(ClientError::Invalid(
                 "this transaction belongs to another store than the run".to_owned(),

@@ -173,3 +173,27 @@ async fn the_guard_knows_every_table() {
     }
     assert_whole(&store).await;
 }
+
+/// A posting that fails half-way has counted a message that is not there: hiding its error must
+/// not keep that.
+#[tokio::test]
+async fn a_posting_that_fails_half_way_cannot_be_hidden() {
+    let (folder, store) = shop().await;
+    let run = start(&*store, 1).await;
+    let before = head(&*store, run).await;
+    store.limit(Some(400 * 1024)).await.expect("a limit can be set");
+    let ended = store.transaction(move |tx| {
+        insert(tx, "a")?;
+        let full = tx.post(&signal(run, 600_000));
+        assert!(matches!(full, Err(Error::ReadOnly(_))), "{full:?}");
+        let after = tx.post(&signal(run, 1));
+        assert!(matches!(after, Err(Error::ReadOnly(_))), "{after:?}");
+        Ok::<_, rusqlite::Error>(())
+    });
+    let error = ended.await.expect_err("there was no room");
+    assert!(matches!(error, Error::ReadOnly(_)), "{error:?}");
+    assert!(orders(&folder).is_empty());
+    assert_eq!(head(&*store, run).await, before);
+    store.post(vec![signal(run, 1)]).await.remove(0).expect("small things fit");
+    assert_whole(&store).await;
+}
