@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
+    os::unix::process::CommandExt,
     path::Path,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     time::Duration,
@@ -47,6 +48,8 @@ impl Keeper {
             .env(MARK, file)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // Ctrl-c is for the demo, which then ends its worker itself.
+            .process_group(0)
             .spawn()
             .context("the worker cannot be started")?;
         let stdin = child.stdin.take().expect("it was asked for");

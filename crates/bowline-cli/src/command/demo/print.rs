@@ -3,6 +3,7 @@
 //! Colours are plain ANSI, and only where somebody sees them.
 
 use std::{
+    cell::RefCell,
     io::{self, IsTerminal, Write},
     time::{Duration, Instant},
 };
@@ -37,13 +38,21 @@ pub(super) struct Teller {
     json: bool,
     has_colour: bool,
     began: Instant,
+    out: RefCell<Box<dyn Write>>,
 }
 
 impl Teller {
+    /// Tells the standard output.
     pub(super) fn new(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let has_colour = !json && !plain && io::stdout().is_terminal();
-        Self { json, has_colour, began: Instant::now() }
+        Self { has_colour, ..Self::to(json, io::stdout()) }
+    }
+
+    /// Tells somebody else, without colours.
+    pub(super) fn to(json: bool, out: impl Write + 'static) -> Self {
+        let out = RefCell::new(Box::new(out));
+        Self { json, has_colour: false, began: Instant::now(), out }
     }
 
     /// A piece of text in its colour, if there are colours.
@@ -106,9 +115,8 @@ impl Teller {
     }
 
     fn line(&self, text: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.write_all(b"\n")?;
+        let mut out = self.out.borrow_mut();
+        out.write_all(format!("{text}\n").as_bytes())?;
         out.flush()
     }
 }

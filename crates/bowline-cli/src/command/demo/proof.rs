@@ -5,6 +5,8 @@
 //! Never: anything that the story remembers about how it ended.
 
 mod run;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::{path::Path, sync::Arc, time::Duration};

@@ -9,7 +9,7 @@ use super::{latency, until_told};
 pub(super) const SHARDS: u64 = 6;
 /// These many answer in time.
 const QUICK: u64 = 3;
-const DEADLINE: Duration = Duration::from_secs(6);
+const DEADLINE: Duration = Duration::from_secs(8);
 
 pub(super) async fn report(ctx: Ctx, shards: u64) -> bowline::Result<String> {
     let scans = ctx.scope(async {
