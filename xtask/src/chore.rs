@@ -55,7 +55,7 @@ pub(crate) fn lint(arguments: &[String]) -> Result<()> {
 }
 
 pub(crate) fn docs(arguments: &[String]) -> Result<()> {
-    let mut command = shell::cargo(&["doc", "--no-deps", "--lib"])?;
+    let mut command = shell::cargo(&["doc", "--no-deps", "--lib", "--all-features"])?;
     shell::add_scope(&mut command, arguments);
     command.env("RUSTDOCFLAGS", "-D warnings");
     shell::run(command)
