@@ -41,12 +41,14 @@
 //! the other; workflow code has its own thread outside the runtime, as always, and everything else
 //! waits for it meanwhile. So two runs of a test give equal histories, with equal ids and times,
 //! as long as your own activities do the same: a `tokio::select!` without `biased` is random in
-//! an activity too. Time cannot know that an activity waits for a socket or a child process, and
-//! jumps; hold it with [`Test::hold_clock`], or mock that activity.
+//! an activity too. While a child process of an activity runs, time goes as it does on the wall.
+//! It cannot know that an activity waits for a socket, and jumps; hold it with
+//! [`Test::hold_clock`], or mock that activity.
 
 mod idle;
 mod mock;
 mod point;
+mod real;
 mod replay;
 mod store;
 mod world;
@@ -76,6 +78,7 @@ use crate::{
 };
 use idle::Idle;
 use mock::{Mockable, Mocks};
+use real::RealTime;
 use store::{Inside, Outside};
 use world::{Phases, World};
 
@@ -153,6 +156,7 @@ struct Inner {
     ids: Arc<CountedIds>,
     idle: Idle,
     mocks: Mocks,
+    real: RealTime,
     /// When it is clear that the test waits in vain.
     horizon: Mutex<Time>,
 }
@@ -178,8 +182,8 @@ impl Test {
             .fold(client, |client, (name, code)| client.workflow(name.clone(), code.clone()));
         let bowline = Bowline::new(client.start().await?, parts.app.clone(), outside);
         let horizon = Mutex::new(clock.now().after(HORIZON));
-        let mocks = Mocks::new();
-        let inner = Rc::new(Inner { world, parts, clock, ids, idle, mocks, horizon });
+        let (mocks, real) = (Mocks::new(), RealTime::new(runtime::Handle::current()));
+        let inner = Rc::new(Inner { world, parts, clock, ids, idle, mocks, real, horizon });
         let test = Self { bowline, inner };
         test.bring_up().await?;
         Ok(test)
@@ -187,7 +191,7 @@ impl Test {
 
     /// A new life of the process, on the rows that there are.
     async fn bring_up(&self) -> Result<(), ClientError> {
-        let Inner { world, parts, clock, ids, mocks, .. } = &*self.inner;
+        let Inner { world, parts, clock, ids, mocks, real, .. } = &*self.inner;
         let inside = Inside { world: world.clone(), life: world.life() };
         world.memory.reopen();
         let mut engine = base(Arc::new(inside), clock, ids).identity("worker");
@@ -205,7 +209,7 @@ impl Test {
         }
         let engine = parts.settings.iter().fold(engine, |engine, set| set(engine));
         let engine = engine.threads(1).doors_of(self.bowline.engine());
-        let engine = engine.probe(Arc::new(Phases(world.clone())));
+        let engine = engine.probe(Arc::new(Phases { world: world.clone(), real: real.clone() }));
         world.lives(engine.start().await?);
         Ok(())
     }
@@ -282,7 +286,8 @@ impl Test {
     }
 
     /// Stops virtual time until what this returns is dropped, for activities that wait for
-    /// something real: a socket, a child process. Otherwise time jumps while they wait.
+    /// something real, as a socket is. Otherwise time jumps while they wait. (Child processes and
+    /// `spawn_blocking` need no such help.)
     #[must_use = "time stands still until this is dropped"]
     pub fn hold_clock(&self) -> HeldClock {
         let (held, released) = std::sync::mpsc::sync_channel::<()>(0);

@@ -18,7 +18,10 @@ use bowline_engine::{
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::point::{Fault, Planned, Side, Step};
+use super::{
+    point::{Fault, Planned, Side, Step},
+    real::RealTime,
+};
 use crate::Phase;
 
 /// One world for one test.
@@ -161,7 +164,10 @@ pub(super) enum Trouble {
 }
 
 /// Attempts on their way from a cancel to its end, as the faults see them.
-pub(super) struct Phases(pub(super) Arc<World>);
+pub(super) struct Phases {
+    pub(super) world: Arc<World>,
+    pub(super) real: RealTime,
+}
 
 impl Probe for Phases {
     fn passes(&self, attempt: &Assignment, at: Passing) -> bool {
@@ -172,6 +178,10 @@ impl Probe for Phases {
             Passing::Observed => (Side::After, Phase::Observed),
             _ => return true,
         };
-        self.0.passes(side, Step::Phase(phase), &attempt.spec.name)
+        self.world.passes(side, Step::Phase(phase), &attempt.spec.name)
+    }
+
+    fn begins_real(&self) -> Option<Box<dyn Send>> {
+        Some(Box::new(self.real.begin()))
     }
 }

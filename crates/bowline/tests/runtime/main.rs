@@ -5,6 +5,7 @@
 mod client;
 mod fault;
 mod mock;
+mod process;
 mod replaying;
 mod shop;
 mod store_fault;

@@ -21,4 +21,10 @@ pub trait Probe: Send + Sync {
     /// An attempt passes a point. False if nothing of it may go on from here: that is how an
     /// engine is killed in the middle of it.
     fn passes(&self, attempt: &Assignment, at: Passing) -> bool;
+
+    /// Something begins that takes real time: a child process. It is over when what this gives is
+    /// dropped. Of interest to whoever keeps a virtual clock.
+    fn begins_real(&self) -> Option<Box<dyn Send>> {
+        None
+    }
 }

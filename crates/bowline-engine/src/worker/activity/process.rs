@@ -36,6 +36,7 @@ pub(super) fn start(mut command: Command, shared: &Arc<Shared>) -> io::Result<Ch
     if shared.tracked.is_closed() {
         return Err(too_late());
     }
+    let real = shared.begins_real();
     let leash = leash::Leash::put_on()?;
     let started = command.process_group(leash.group().as_raw_nonzero().get()).spawn();
     let mut child = match started {
@@ -49,7 +50,7 @@ pub(super) fn start(mut command: Command, shared: &Arc<Shared>) -> io::Result<Ch
     let group = Arc::new(Group::new(leash.group(), child.id()));
     let (sender, exit) = watch::channel(None);
     let is_welcome = shared.tracked.begin_group(&group);
-    let listed = Listed { group: Arc::clone(&group), shared: Arc::clone(shared) };
+    let listed = Listed { group: Arc::clone(&group), shared: Arc::clone(shared), _real: real };
     group.watch(child, leash, sender, listed)?;
     if !is_welcome {
         // The code ended while the process was being started.
@@ -64,6 +65,7 @@ pub(super) fn start(mut command: Command, shared: &Arc<Shared>) -> io::Result<Ch
 struct Listed {
     group: Arc<Group>,
     shared: Arc<Shared>,
+    _real: Option<Box<dyn Send>>,
 }
 
 impl Drop for Listed {

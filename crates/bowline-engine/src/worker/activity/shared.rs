@@ -179,6 +179,11 @@ impl Shared {
         state.observed_at.is_none() && state.orders.cancelled_at().is_some() && !state.has_finished
     }
 
+    /// Something begins that takes real time, until what this gives is dropped.
+    pub(super) fn begins_real(&self) -> Option<Box<dyn Send>> {
+        self.probe.as_ref().and_then(|probe| probe.begins_real())
+    }
+
     /// Whoever looks on is told on the spot; nothing may be locked here.
     fn passes(&self, at: Passing) -> bool {
         self.probe.as_ref().is_none_or(|probe| probe.passes(&self.assignment, at))

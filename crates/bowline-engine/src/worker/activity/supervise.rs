@@ -322,6 +322,16 @@ impl Supervisor {
     }
 }
 
+impl Drop for Supervisor {
+    /// Dropped in the middle of it, because its runtime shuts down or its engine was killed: no
+    /// process may go on without anybody who watches it.
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.shared.tracked.close();
+        }
+    }
+}
+
 /// An end of which nothing is known but what the attempt was told.
 fn ended(ending: Ending, look: &Look) -> Ended {
     let (delivered_at, observed_at) = (look.delivered_at, look.observed_at);
