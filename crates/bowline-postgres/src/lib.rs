@@ -58,8 +58,7 @@ pub use settings::Settings;
 pub struct PostgresStore {
     shared: Arc<Shared>,
     calls: mpsc::Sender<Box<dyn Call>>,
-    /// The store's own threads. Taken when it is dropped.
-    runtime: Option<Runtime>,
+    threads: Threads,
     /// What this process is called where it notifies.
     sender: String,
 }
@@ -95,7 +94,9 @@ impl PostgresStore {
             .build();
         let runtime =
             threads.map_err(|error| Error::Open(format!("no thread can be started: {error}")))?;
-        prepare(&runtime, &config, &tls, &settings)?;
+        let threads = Threads(Some(runtime));
+        let runtime = threads.runtime();
+        prepare(runtime, &config, &tls, &settings)?;
         let manager = Manager::from_config(
             config.clone(),
             tls.clone(),
@@ -118,7 +119,7 @@ impl PostgresStore {
         runtime.spawn(hint::poll(shared.clone()));
         runtime.spawn(hint::collect(shared.clone()));
         runtime.spawn(hint::keep_alive(shared.clone()));
-        Ok(Self { shared, calls, runtime: Some(runtime), sender })
+        Ok(Self { shared, calls, threads, sender })
     }
 
     /// States that the process of a member is gone: what it held is given to others at once,
@@ -128,9 +129,8 @@ impl PostgresStore {
     /// # Errors
     /// If the database cannot be asked.
     pub async fn evict(&self, epoch: Epoch) -> Result<bool> {
-        let Some(runtime) = &self.runtime else { return Err(Error::Shut) };
         let shared = self.shared.clone();
-        let ended = runtime.spawn(async move {
+        let ended = self.threads.runtime().spawn(async move {
             let lent = shared.lend().await?;
             let ended = member::end(db::Db::own(&lent, &shared), epoch).await;
             shared.tell([bowline_store::Hint::Sweep].into());
@@ -149,8 +149,22 @@ impl PostgresStore {
 impl Drop for PostgresStore {
     fn drop(&mut self) {
         self.shared.close();
-        if let Some(runtime) = self.runtime.take() {
-            // It may be dropped inside another runtime, where nobody may wait.
+    }
+}
+
+/// The store's own threads.
+struct Threads(Option<Runtime>);
+
+impl Threads {
+    fn runtime(&self) -> &Runtime {
+        self.0.as_ref().expect("it is only taken when it is dropped")
+    }
+}
+
+impl Drop for Threads {
+    /// It may be dropped inside another runtime, where nobody may wait.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
     }

@@ -63,10 +63,9 @@ impl PostgresStore {
         T: Send + 'static,
         F: Future<Output = Outcome<T>> + Send + 'static,
     {
-        let Some(runtime) = &self.runtime else { return Box::pin(async { Err(Error::Shut) }) };
         let Some(busy) = self.shared.enter() else { return Box::pin(async { Err(Error::Shut) }) };
         let worked = work(self.shared.clone());
-        let done = runtime.spawn(async move {
+        let done = self.threads.runtime().spawn(async move {
             let outcome = worked.await;
             drop(busy);
             outcome
@@ -141,11 +140,9 @@ impl Store for PostgresStore {
     fn ask(&self, ask: Ask) -> Answer<Result<Reply>> {
         let asked = self.shared.asks.ask(&ask);
         self.shared.asks.expire(self.shared.now());
-        if asked.is_ok()
-            && let Some(runtime) = &self.runtime
-        {
+        if asked.is_ok() {
             let shared = self.shared.clone();
-            runtime.spawn(async move { ask::put(&shared, ask).await });
+            self.threads.runtime().spawn(async move { ask::put(&shared, ask).await });
         }
         Box::pin(async move { asked?.await.unwrap_or(Err(Error::Shut)) })
     }

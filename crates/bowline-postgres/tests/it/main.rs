@@ -1,7 +1,9 @@
 //! The store on a real Postgres: the contract, opening, several processes, faults.
 
 mod conformance;
+mod fault;
 mod open;
 mod place;
+mod proxy;
 mod takeover;
 mod transaction;

@@ -62,3 +62,14 @@ fn what_cannot_be_opened_is_named() {
         assert!(why.contains("schema"), "{why}");
     }
 }
+
+/// Neither opening nor failing to may take a program's own runtime down.
+#[test]
+fn it_may_be_opened_and_dropped_inside_a_runtime() {
+    let place = Place::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        refused(PostgresStore::open("postgres://nobody@127.0.0.1:1/none"));
+        drop(PostgresStore::open_with(&place.url(), place.settings()).expect("it opens"));
+    });
+}

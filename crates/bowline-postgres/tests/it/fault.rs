@@ -1,0 +1,194 @@
+//! Connections that are cut at the worst moment, again and again: what was acknowledged is there,
+//! what was not is there once or not at all, and nobody is told a lie.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    thread,
+    time::Duration,
+};
+
+use bowline_core::{
+    Address, Batch, CommitId, Event, EventId, MarkerRecorded, Message, RequestId, RunId, Signal,
+    Time, TurnRecord,
+};
+use bowline_postgres::PostgresStore;
+use bowline_store::{Commit, Error, Head, Posted, Posting, Read, RunRead, Store};
+
+use crate::{
+    place::Place,
+    proxy::{Cut, Proxy},
+    takeover::{starting, wait},
+};
+
+const NOW: Time = Time(1_000_000);
+
+fn read(store: &PostgresStore, run: RunId) -> RunRead {
+    wait(store.read(Read::whole(run))).expect("reading works").expect("it is there")
+}
+
+fn begin(store: &PostgresStore, uuid: u128) -> RunId {
+    match wait(store.post(vec![starting(uuid)])).remove(0) {
+        Ok(Posted::Started(run)) => run,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A decision that writes one event and consumes what waits.
+fn turn(head: &Head, id: u128) -> Commit {
+    let kind = MarkerRecorded::default().into();
+    let event = Event { id: head.next_event, time: NOW, kind, notes: Vec::new(), wire: None };
+    Commit {
+        run: head.run,
+        expected: head.version,
+        id: CommitId(id),
+        fence: None,
+        now: NOW,
+        consumed: head.inbox,
+        forgotten: Vec::new(),
+        next_event: head.next_event.plus(1),
+        batch: Batch::of(&vec![event]),
+        history_bytes: head.history_bytes,
+        status: head.status,
+        close: None,
+        cancel: None,
+        record: TurnRecord::default(),
+        search: None,
+        memo: None,
+        activities: Vec::new(),
+        cancels: Vec::new(),
+        arm: Vec::new(),
+        disarm: Vec::new(),
+        births: Vec::new(),
+        posts: Vec::new(),
+        snapshot: None,
+        quarantine: None,
+        release: false,
+    }
+}
+
+fn signal(run: RunId, request: &str) -> Posting {
+    let request_id = RequestId::from(request);
+    let signal = Signal { name: "s".into(), request_id, ..Signal::default() };
+    let message = Message::Signal(Box::new(signal));
+    Posting::Message { to: Address::Run(run), message, now: NOW, receipt: None }
+}
+
+/// A commit whose answer was cut off: nobody knows, says the store; the same commit again is done,
+/// once, whichever it was.
+#[test]
+fn a_commit_whose_answer_is_lost_is_done_once() {
+    let place = Place::new();
+    let (proxy, url) = Proxy::before(&place.url());
+    let mut settings = place.settings();
+    settings.hints = false;
+    let store = PostgresStore::open_with(&url, settings).expect("it opens");
+    let run = begin(&store, 1);
+    for round in 0..20_u128 {
+        let cut = if round % 2 == 0 { Cut::After } else { Cut::Before };
+        let before = read(&store, run).head;
+        let decided = turn(&before, 100 + round);
+        proxy.cut(cut);
+        let answer = wait(store.commit(vec![decided.clone()])).remove(0);
+        assert!(matches!(answer, Err(Error::Unknown(_))), "{cut:?}: {answer:?}");
+        let done = read(&store, run).head.version > before.version;
+        assert_eq!(done, cut == Cut::After);
+        let again = wait(store.commit(vec![decided])).remove(0).expect("it is done, or done now");
+        assert_eq!(again.version.0, before.version.0 + 1, "once");
+        assert_eq!(read(&store, run).batches.len() as u128, 2 + round);
+    }
+    assert_eq!(proxy.cuts(), 20);
+}
+
+#[test]
+fn a_request_whose_answer_is_lost_counts_once() {
+    let place = Place::new();
+    let (proxy, url) = Proxy::before(&place.url());
+    let mut settings = place.settings();
+    settings.hints = false;
+    let store = PostgresStore::open_with(&url, settings).expect("it opens");
+    let run = begin(&store, 1);
+    for round in 0..20 {
+        let cut = if round % 2 == 0 { Cut::After } else { Cut::Before };
+        let posting = signal(run, &format!("request-{round}"));
+        proxy.cut(cut);
+        let answer = wait(store.post(vec![posting.clone()])).remove(0);
+        assert!(matches!(answer, Err(Error::Unknown(_))), "{cut:?}: {answer:?}");
+        match wait(store.post(vec![posting])).remove(0) {
+            Ok(Posted::Repeated(_)) => assert_eq!(cut, Cut::After),
+            Ok(Posted::Delivered(..)) => assert_eq!(cut, Cut::Before),
+            other => panic!("{other:?}"),
+        }
+    }
+    let numbers: Vec<u64> = read(&store, run).inbox.iter().map(|letter| letter.number.0).collect();
+    assert_eq!(numbers, (1..=21).collect::<Vec<_>>(), "the wake-up and twenty, without a gap");
+}
+
+/// The server ends every connection, over and over, while several threads write: whatever was
+/// acknowledged stands in history, once and in order.
+#[test]
+fn connections_that_end_lose_nothing_that_was_acknowledged() {
+    const WRITERS: u128 = 3;
+    const TURNS: u128 = 40;
+    let place = Place::new();
+    let name = place.schema().to_owned();
+    let url = format!("{}?application_name={name}", place.url());
+    let store = PostgresStore::open_with(&url, place.settings()).expect("it opens");
+    let (done, acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
+    let runs: Vec<RunId> = (1..=WRITERS).map(|uuid| begin(&store, uuid)).collect();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let ends = format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                 WHERE application_name = '{name}'"
+            );
+            let mut heard = 0;
+            while !done.load(Ordering::SeqCst) {
+                // Somebody has to get somewhere in between.
+                if acknowledged.load(Ordering::SeqCst) < heard + 3 {
+                    thread::park_timeout(Duration::from_millis(1));
+                    continue;
+                }
+                heard = acknowledged.load(Ordering::SeqCst);
+                place.execute(&ends);
+            }
+        });
+        let write = |run: RunId| {
+            for id in 1..=TURNS {
+                let decided = loop {
+                    match wait(store.read(Read::whole(run))) {
+                        Ok(read) => {
+                            break turn(&read.expect("it is there").head, run.uuid << 64 | id);
+                        }
+                        Err(error) => assert!(error.passes(), "{error:?}"),
+                    }
+                };
+                let wanted = decided.expected.0 + 1;
+                loop {
+                    match wait(store.commit(vec![decided.clone()])).remove(0) {
+                        Ok(committed) => {
+                            assert_eq!(committed.version.0, wanted);
+                            acknowledged.fetch_add(1, Ordering::SeqCst);
+                            break;
+                        }
+                        Err(error) => assert!(error.passes(), "{error:?}"),
+                    }
+                }
+            }
+        };
+        let writers: Vec<_> = runs.iter().map(|run| scope.spawn(move || write(*run))).collect();
+        let ended: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+        done.store(true, Ordering::SeqCst);
+        ended.into_iter().for_each(|writer| writer.expect("no panic"));
+    });
+    for run in runs {
+        let read = loop {
+            match wait(store.read(Read::whole(run))) {
+                Ok(read) => break read.expect("it is there"),
+                Err(error) => assert!(error.passes(), "{error:?}"),
+            }
+        };
+        let firsts: Vec<EventId> = read.batches.iter().map(|batch| batch.first).collect();
+        assert_eq!(firsts, (1..=TURNS as u64 + 1).map(EventId).collect::<Vec<_>>());
+        assert_eq!(read.head.version.0, TURNS as u64 + 1);
+    }
+}
