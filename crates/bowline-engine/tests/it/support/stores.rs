@@ -4,8 +4,16 @@
 //! new process finds it after the one before was killed. One that needs a server reads its address
 //! from the environment, and answers `None` where there is none.
 
-use std::{sync::Arc, thread};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
+use bowline_postgres::{PostgresStore, Settings};
 use bowline_sqlite::SqliteStore;
 use bowline_store::{Store, memory::MemoryStore};
 use parking_lot::Mutex;
@@ -18,7 +26,7 @@ pub(crate) type Open = Box<dyn Fn() -> Arc<dyn Store>>;
 /// An empty store of its kind, if there is one here.
 type Kind = fn() -> Option<Open>;
 
-const KINDS: &[(&str, Kind)] = &[("memory", memory), ("sqlite", sqlite)];
+const KINDS: &[(&str, Kind)] = &[("memory", memory), ("sqlite", sqlite), ("postgres", postgres)];
 
 /// An empty store of every kind, by name.
 pub(crate) fn all() -> impl Iterator<Item = (&'static str, Open)> {
@@ -37,19 +45,81 @@ fn sqlite() -> Option<Open> {
         let mut opened = opened.lock();
         // Whoever had it may still hold on to it, as no dead process does.
         if let Some(before) = opened.take() {
-            close(&before);
+            wait(before.close());
         }
         let store = SqliteStore::open(folder.path().join("store.db")).expect("the file is free");
         opened.insert(Arc::new(store)).clone()
     }))
 }
 
-/// Closes the file, on a thread of its own: the one that tells the story may be a runtime's.
-fn close(store: &SqliteStore) {
+/// A schema of its own in the database that `cargo xtask test` starts.
+struct Schema {
+    url: String,
+    settings: Settings,
+    opened: Mutex<Option<Arc<PostgresStore>>>,
+}
+
+impl Schema {
+    /// Whoever had it may still hold on to it, and to its connections, as no dead process does.
+    fn close(&self) -> bool {
+        let before = self.opened.lock().take();
+        before.map(|store| wait(store.close())).is_some()
+    }
+
+    /// Speaks to the database itself, on a thread of its own: the one that tells the story may be
+    /// a runtime's.
+    fn execute(&self, sql: String) {
+        let work = async {
+            let connected = tokio_postgres::connect(&self.url, tokio_postgres::NoTls).await;
+            let (client, connection) = connected.expect("the database runs");
+            let connection = tokio::spawn(connection);
+            client.batch_execute(&sql).await.expect("it is SQL");
+            drop(client);
+            connection.await.expect("no panic").expect("it ends well");
+        };
+        wait(work);
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        self.close();
+        self.execute(format!("DROP SCHEMA IF EXISTS {} CASCADE", self.settings.schema));
+    }
+}
+
+fn postgres() -> Option<Open> {
+    static SCHEMAS: AtomicU64 = AtomicU64::new(0);
+    let Ok(url) = std::env::var("BOWLINE_TEST_POSTGRES") else {
+        eprintln!("not on the store postgres: BOWLINE_TEST_POSTGRES is not set");
+        return None;
+    };
+    let own = SCHEMAS.fetch_add(1, Ordering::Relaxed);
+    let mut settings = Settings::default();
+    settings.schema = format!("engine_{}_{own}", std::process::id());
+    settings.connections = 5;
+    // There is one process in a story: nobody else is told, and nothing comes by the wall clock.
+    settings.hints = false;
+    settings.poll = Duration::from_secs(100_000);
+    let schema = Schema { url, settings, opened: Mutex::default() };
+    Some(Box::new(move || {
+        if schema.close() {
+            // The process that had it is dead, and somebody has seen it.
+            let name = &schema.settings.schema;
+            schema.execute(format!("UPDATE {name}.members SET state = 1 WHERE state = 0"));
+        }
+        let store = PostgresStore::open_with(&schema.url, schema.settings.clone());
+        let store = Arc::new(store.expect("the database runs"));
+        schema.opened.lock().insert(store).clone()
+    }))
+}
+
+/// Waits on a thread of its own: the one that tells the story may be a runtime's.
+fn wait(work: impl Future<Output = ()> + Send) {
     thread::scope(|scope| {
         scope.spawn(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread().build();
-            runtime.expect("a runtime can be made").block_on(store.close());
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime can be made").block_on(work);
         });
     });
 }
