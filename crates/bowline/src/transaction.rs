@@ -97,7 +97,7 @@ impl std::fmt::Debug for Tx<'_> {
 
 impl Bowline {
     /// Runs a closure in a transaction on the SQLite file that the state is in. What it writes
-    /// there through [`Tx::connection`] and what it starts, signals and cancels with
+    /// there through `Tx::connection` and what it starts, signals and cancels with
     /// [`start_in`](Self::start_in), [`signal_in`](Self::signal_in) and
     /// [`cancel_in`](Self::cancel_in) become visible together when it returns `Ok`; if it returns
     /// an error or panics, nothing has happened.
@@ -144,7 +144,7 @@ impl Bowline {
     /// Bowline's; the operating page lists those. Other connections may read them at any time, and
     /// write to them as long as they do not keep the file for seconds.
     ///
-    /// **`rusqlite`.** [`Tx::connection`] is there if a feature named after a version of it is on,
+    /// **`rusqlite`.** `Tx::connection` is there if a feature named after a version of it is on,
     /// such as `rusqlite-0_41`. Name the one that your own `Cargo.toml` has. Without such a
     /// feature a transaction still makes several requests one.
     ///
