@@ -101,3 +101,15 @@ fn a_process_that_ignores_its_cancel_is_killed_and_nothing_is_left() {
         assert_eq!(pipe.read(&mut [0]).unwrap(), 0);
     });
 }
+
+#[test]
+fn a_test_that_ends_leaves_no_process_behind() {
+    let (desk, pipes) = sync_channel(1);
+    let app = Bowline::open("x").state(Desk(desk)).workflow(work).activity(Desk::endless);
+    let mut pipe = bowline::test::run(app, async |t| {
+        t.start(work, "w", ()).await.unwrap();
+        t.settle().await;
+        pipes.recv().unwrap()
+    });
+    assert_eq!(pipe.read(&mut [0]).unwrap(), 0);
+}
