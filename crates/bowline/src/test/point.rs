@@ -77,7 +77,9 @@ impl fmt::Display for Step {
 #[non_exhaustive]
 pub enum Fault {
     /// The process dies, from one instruction to the next, and is started again at once. What is
-    /// in the store is there; nothing else is.
+    /// in the store is there; nothing else is. Only code that looks without an await
+    /// ([`is_cancelled`](crate::ActivityCtx::is_cancelled)) goes on to its next one; what it is
+    /// told there is that it is not cancelled.
     Crash,
     /// The same, but nobody starts it again: another worker takes over when the lease of the lost
     /// one has run out, 30 seconds later.

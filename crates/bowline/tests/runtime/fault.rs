@@ -65,6 +65,27 @@ fn a_crash_at_any_phase_of_a_cancel_leaves_it_to_the_next_life() {
 }
 
 #[test]
+fn code_that_looks_without_an_await_is_not_told_by_a_dead_process() {
+    for point in [Point::before(Phase::Observed), Point::after(Phase::Observed)] {
+        bowline::test::run(app(), async |t| {
+            let told = Rc::new(RefCell::new(0));
+            let count = told.clone();
+            t.mock_with(ship, async move |ctx: ActivityCtx, order| {
+                while !ctx.is_cancelled() {
+                    // tidy: allow(sleep) Its time is virtual.
+                    tokio::time::sleep(Duration::from_secs(5)).await;
+                }
+                *count.borrow_mut() += 1;
+                Ok(order)
+            });
+            t.once(point.clone().of(ship), Fault::Crash);
+            let tree = called_back(t).await;
+            assert_eq!((rung(&tree), *told.borrow()), (Some(Rung::Kill), 0), "{tree}");
+        });
+    }
+}
+
+#[test]
 fn before_it_is_decided_nothing_is_cancelled_and_lost_work_is_begun_again() {
     bowline::test::run(app(), async |t| {
         t.once(Point::before(Phase::Decided).of(ship), Fault::Crash);
