@@ -57,7 +57,7 @@ pub(crate) struct Parts {
 /// Where the state lives.
 pub(crate) enum Place {
     /// A file, or the address of a server.
-    Url(String),
+    At(PathBuf),
     /// A store that is there already.
     Store(Arc<dyn Store>),
 }

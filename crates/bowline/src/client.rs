@@ -10,7 +10,7 @@ mod run;
 mod start;
 mod tree;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use bowline_engine::{Engine, core::ReceiptId, store::Store};
 
@@ -44,8 +44,8 @@ pub struct Bowline {
 impl Bowline {
     /// All state in this SQLite file; it is made if it is not there. One process at a time may
     /// have it open.
-    pub fn open(place: impl Into<String>) -> Builder {
-        Builder::new(Place::Url(place.into()))
+    pub fn open(place: impl AsRef<Path>) -> Builder {
+        Builder::new(Place::At(place.as_ref().to_owned()))
     }
 
     /// All state in a store of the caller's own making; `bowline-store` says what one must do.

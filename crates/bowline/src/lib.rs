@@ -19,7 +19,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
-//! # let file = folder.path().join("welcome.db").display().to_string();
+//! # let file = folder.path().join("welcome.db");
 //! let bowline = Bowline::open(file).workflow(welcome).activity(greet).start().await?;
 //! let run = bowline.start(welcome, "first", "world").await?;
 //! assert_eq!(run.result().await?, "hello, world");

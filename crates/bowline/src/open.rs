@@ -2,7 +2,7 @@
 
 mod sqlite;
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use bowline_engine::{Builder, Engine, store::Store};
 use bowline_sqlite::SqliteStore;
@@ -28,14 +28,15 @@ pub(crate) fn open(place: Place) -> Result<Opened, ClientError> {
             let engine = Engine::builder(store.clone());
             Ok(Opened { store, engine, transactions: None })
         }
-        Place::Url(url) if url.contains("://") => Err(ClientError::Invalid(format!(
-            "{url:?} is not a place that a store can be opened at: give the path of a file"
-        ))),
-        Place::Url(path) => {
-            let path = Path::new(&path);
-            let store = SqliteStore::open(path).map_err(bowline_engine::Error::from)?;
+        Place::At(url) if url.to_str().is_some_and(|url| url.contains("://")) => {
+            Err(ClientError::Invalid(format!(
+                "{url:?} is not a place that a store can be opened at: give the path of a file"
+            )))
+        }
+        Place::At(path) => {
+            let store = SqliteStore::open(&path).map_err(bowline_engine::Error::from)?;
             let store = Arc::new(store);
-            let engine = Engine::builder(store.clone()).crash_file(crash_file(path));
+            let engine = Engine::builder(store.clone()).crash_file(crash_file(&path));
             Ok(Opened { store: store.clone(), engine, transactions: Some(store) })
         }
     }

@@ -27,6 +27,6 @@ impl Place {
     }
 
     fn open(&self) -> Builder {
-        Bowline::open(self.path().join("test.db").to_str().expect("a path of plain text"))
+        Bowline::open(self.path().join("test.db"))
     }
 }
