@@ -68,8 +68,9 @@ impl<T, E: Carried> Future for Scope<'_, T, E> {
 
 /// A scope has stopped without a value: why, and what had become of everything inside.
 ///
-/// The lists are in the order of the calls. They are filled for scopes with a clean-up only, and
-/// hold what nested scopes did as well, unless those have cleaned up after themselves.
+/// The lists are in the order of the calls. They are filled for scopes with a clean-up or a
+/// deadline, and hold what nested scopes did as well, unless those have cleaned up after
+/// themselves.
 pub struct Stopped<E = crate::Failure> {
     why: Ended<E>,
     /// Activities and children that had completed, late successes included.

@@ -42,7 +42,7 @@ impl Run {
             shield,
             deadline: own.into_iter().chain(outer).min(),
             alarm,
-            remembers: remembers || cleanup.is_some(),
+            remembers: remembers || cleanup.is_some() || deadline.is_some(),
             cleans: cleanup.is_some(),
             cleanup,
             ..Record::root()

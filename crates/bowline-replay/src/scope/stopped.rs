@@ -6,8 +6,8 @@ use crate::Ended;
 
 /// A scope has stopped without a value: why, and what had become of everything inside.
 ///
-/// The lists are in the order of scheduling, and filled for scopes with a clean-up only. They hold
-/// what nested scopes did as well, unless those have cleaned up after themselves.
+/// The lists are in the order of scheduling, and filled for scopes with a clean-up or a deadline.
+/// They hold what nested scopes did as well, unless those have cleaned up after themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopped {
     /// Why it stopped.

@@ -85,6 +85,29 @@ async fn a_scope_stopped_by_its_deadline_says_so() {
     assert!(stopped.delivered.is_some() && stopped.stopped.is_some(), "the hops have times");
 }
 
+async fn takes_what_is_there(ctx: Ctx) -> bowline::Result<(Vec<u32>, usize)> {
+    let part = ctx.scope(async {
+        let _beside = ctx.activity(waits, ()).start();
+        ctx.activity(at_once, 7).await?;
+        Err::<(), _>(bowline::Error::from(Failure::new("enough")))
+    });
+    let stopped = part.deadline(Duration::from_secs(3600)).await.expect_err("it fails");
+    Ok((stopped.completed(at_once), stopped.cancelled.len()))
+}
+
+async fn at_once(number: u32) -> bowline::Result<u32> {
+    Ok(number)
+}
+
+#[tokio::test]
+async fn a_scope_with_a_deadline_tells_what_was_done() {
+    let place = Place::new();
+    let app = place.open().workflow(takes_what_is_there).activity(at_once).activity(waits);
+    let bowline = app.start().await.unwrap();
+    let run = bowline.start(takes_what_is_there, "t", ()).await.unwrap();
+    assert_eq!(run.result().await.unwrap(), (vec![7], 1));
+}
+
 async fn late(ctx: Ctx) -> bowline::Result<()> {
     let part = ctx.scope(async { Ok(ctx.activity(charges_at_last, ()).await?) });
     let cleaned = part.cleanup(async |ctx, stopped| {
