@@ -23,6 +23,7 @@ use bowline_core::{Identity, Name, Payload, Queue, RunId};
 use crate::{
     Error, QueueOptions, Result,
     engine::{Core, desk::Local},
+    limits,
 };
 use attempts::Attempts;
 use registry::{Activities, Workflows};
@@ -134,7 +135,9 @@ impl Worker {
         if let Some(answer) = self.threads.query(run, name.clone(), input.clone()).await? {
             return answer.map_err(|failure| Error::Query(failure.to_string()));
         }
-        let events = self.core.history(run).await?;
+        let late = |_| Err(Error::TimedOut("the first turn of the run"));
+        let begun = tokio::time::timeout(limits::QUERY, self.core.begun(run));
+        let events = begun.await.unwrap_or_else(late)?;
         let answer = self.threads.query_cold(run, workflow, events, name, input).await?;
         answer.map_err(|failure| Error::Query(failure.to_string()))
     }

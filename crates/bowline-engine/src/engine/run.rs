@@ -118,6 +118,26 @@ impl Core {
         }
     }
 
+    /// The history of a run, which has had a turn: one that was only just started shows nothing
+    /// yet. Closed and parked runs are not waited for.
+    pub(crate) async fn begun(&self, run: RunId) -> Result<Vec<Event>> {
+        let follower = Follower::default();
+        self.followers.follow(&follower, run)?;
+        loop {
+            let head = self.head_of(run).await?;
+            let events = self.history(run).await?;
+            let had_one = events.iter().any(|e| matches!(e.kind, EventKind::TurnCompleted(..)));
+            if had_one || !head.status.is_open() || head.quarantine.is_some() {
+                return Ok(events);
+            }
+            tokio::select! {
+                biased;
+                () = follower.changed() => {}
+                () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
+            }
+        }
+    }
+
     /// How a closed run ended.
     pub(crate) async fn ending(&self, run: RunId) -> Result<RunEnding> {
         let head = self.head(RunKey::Run(run)).await?;

@@ -127,3 +127,20 @@ async fn a_receipt_is_found_again_by_its_id() {
     let bad = bowline.receipt("seven").unwrap_err();
     assert_eq!(bad.to_string(), "\"seven\" is not the id of a receipt");
 }
+
+const STAGE: Query<String> = Query::new("stage");
+
+async fn shows(ctx: Ctx) -> bowline::Result<u32> {
+    ctx.expose(STAGE, "waiting".to_owned());
+    Ok(ctx.signal(GO).recv().await)
+}
+
+#[tokio::test]
+async fn a_query_right_after_the_start_is_answered() {
+    let place = Place::new();
+    let bowline = place.open().workflow(shows).start().await.unwrap();
+    for n in 0..20 {
+        let run = bowline.start(shows, format!("s-{n}"), ()).await.unwrap();
+        assert_eq!(run.query(STAGE).await.unwrap(), "waiting");
+    }
+}
