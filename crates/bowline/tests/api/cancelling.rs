@@ -7,6 +7,7 @@ use std::{
 
 use bowline::prelude::*;
 use bowline::{Code, Failure};
+use tokio::sync::Notify;
 
 use crate::Place;
 
@@ -170,4 +171,38 @@ async fn a_handle_is_cancelled_and_tells_how_it_really_ended() {
     let bowline = place.open().workflow(cancels_one).activity(waits).start().await.unwrap();
     let run = bowline.start(cancels_one, "c", ()).await.unwrap();
     assert!(run.result().await.unwrap());
+}
+
+const GO: Signal<()> = Signal::new("go");
+static BUSY: Notify = Notify::const_new();
+
+async fn is_busy(ctx: ActivityCtx) -> bowline::Result<()> {
+    BUSY.notify_one();
+    waits(ctx).await
+}
+
+async fn loses_one(ctx: Ctx) -> bowline::Result<()> {
+    let mut go = ctx.signal(GO);
+    let race = ctx.scope(async {
+        select! {
+            lost = ctx.activity(is_busy, ()) => bowline::Ok(lost?),
+            () = go.recv() => Ok(()),
+        }
+    });
+    race.await?;
+    Ok(ctx.activity(is_busy, ()).await?)
+}
+
+#[tokio::test]
+async fn a_tree_tells_what_was_over_before_the_cancel() {
+    let place = Place::new();
+    let bowline = place.open().workflow(loses_one).activity(is_busy).start().await.unwrap();
+    let run = bowline.start(loses_one, "l", ()).await.unwrap();
+    BUSY.notified().await;
+    run.signal(GO, ()).await.unwrap();
+    BUSY.notified().await;
+    let tree = run.cancel("stop").await.unwrap().wait(Phase::Clean).await.unwrap().to_string();
+    let line = |code: &str| tree.lines().find(|line| line.contains(code)).expect("it is there");
+    assert!(line("[select_lost]").ends_with("  stopped before"), "{tree}");
+    assert!(!line("[run_cancelled]").contains("before"), "{tree}");
 }

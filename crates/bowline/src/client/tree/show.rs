@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt, time::Duration};
 
 use bowline_engine::{
-    core::{RunId, Rung},
+    core::{RunId, Rung, Time},
     store::{AttemptLine, Leftovers, RunLine},
 };
 
@@ -63,7 +63,7 @@ impl CancelTree {
             write!(f, " [{}]", cause.code)?;
         }
         let decided = line.cancel.as_ref().and_then(|cancel| cancel.decided_at);
-        self.hops(f, &[("decided", self.since(decided)), ("closed", self.since(line.closed_at))])?;
+        self.hops(f, &[("decided", decided), ("closed", line.closed_at)])?;
         let mut rest = attempts.len() + inside.len();
         for attempt in attempts {
             rest -= 1;
@@ -93,18 +93,22 @@ impl CancelTree {
         self.hops(
             f,
             &[
-                ("decided", self.since(line.decided_at)),
-                ("delivered", self.since(line.delivered_at)),
-                ("observed", self.since(line.observed_at)),
-                ("stopped", self.since(line.stopped_at)),
+                ("decided", line.decided_at),
+                ("delivered", line.delivered_at),
+                ("observed", line.observed_at),
+                ("stopped", line.stopped_at),
             ],
         )
     }
 
-    fn hops(&self, f: &mut fmt::Formatter<'_>, hops: &[(&str, Option<Duration>)]) -> fmt::Result {
-        for (hop, span) in hops {
-            if let Some(span) = span {
-                write!(f, "  {hop} +{}", short(*span))?;
+    /// When each hop was taken, counted from the request; what an earlier request or decision had
+    /// stopped already, says so.
+    fn hops(&self, f: &mut fmt::Formatter<'_>, hops: &[(&str, Option<Time>)]) -> fmt::Result {
+        for (hop, at) in hops {
+            let (Some(at), Some(from)) = (*at, self.from) else { continue };
+            match at < from {
+                true => write!(f, "  {hop} before")?,
+                false => write!(f, "  {hop} +{}", short(at.since(from)))?,
             }
         }
         writeln!(f)
