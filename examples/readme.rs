@@ -1,4 +1,13 @@
-//! The program of the README.
+//! The program of the README: start, cancel, and know that it stopped.
+//!
+//! ```text
+//! refunded: payment for a rope
+//! cancel requested by customer (changed my mind)
+//! order-42 (checkout) cancelled  decided …  closed …
+//! └─ ship #… was told, and stopped by itself [scope_exit]  decided …  stopped …
+//! clean: nothing is left running
+//! Err(Cancelled(Cause[requested by customer (changed my mind)]))
+//! ```
 
 use bowline::prelude::*;
 use std::{io, time::Duration};
