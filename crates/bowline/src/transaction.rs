@@ -106,7 +106,7 @@ impl Bowline {
     /// use bowline::prelude::*;
     ///
     /// async fn checkout(ctx: Ctx, order: String) -> bowline::Result<String> {
-    ///     ctx.sleep(std::time::Duration::from_secs(3600)).await;
+    ///     ctx.sleep(std::time::Duration::from_secs(3600)).await?;
     ///     Ok(order)
     /// }
     ///
