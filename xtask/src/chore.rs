@@ -31,7 +31,8 @@ pub(crate) const DOCS: Command = Command {
     about: "Build the documentation; a warning is a failure",
     help: || {
         "Usage: cargo xtask docs [-p PACKAGE]... [--open]\n\n\
-         Documents the libraries of the workspace and nothing that they depend on."
+         Documents the libraries of the workspace, with all their features, and nothing that they \
+         depend on."
             .to_owned()
     },
     run: docs,
