@@ -26,6 +26,15 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The [`manual`] begins where this ends: ten short chapters on what happens on a crash, on a
+//! cancel, and on the usual mistakes.
+
+// Links to what a feature brings lead nowhere without it. The pages are made with all of them.
+#![cfg_attr(
+    not(all(feature = "test", feature = "_rusqlite")),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 
 mod activity;
 mod builder;
@@ -47,6 +56,7 @@ mod transaction;
 mod value;
 mod workflow;
 
+pub mod manual;
 pub mod prelude;
 #[cfg(feature = "test")]
 pub mod test;
