@@ -223,7 +223,7 @@ impl Builder {
     /// message says what to change. Nothing has begun then.
     pub async fn start(self) -> Result<Bowline, ClientError> {
         let Parts { app, activities, workflows, queues, settings, place } = self.parts()?;
-        let open::Opened { store, mut engine, transactions } = open::open(place)?;
+        let open::Opened { store, mut engine, transactions } = open::open(place).await?;
         for (name, code) in activities {
             engine = engine.activity(name, code);
         }

@@ -12,7 +12,7 @@ mod tree;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use bowline_engine::{Engine, core::ReceiptId, store::Store};
+use bowline_engine::{Engine, Metrics, core::ReceiptId, store::Store};
 
 use crate::{
     Builder, Workflow,
@@ -21,7 +21,7 @@ use crate::{
     transaction::Transactions,
 };
 
-pub use cancel::CancelCall;
+pub use cancel::{CancelCall, TerminateCall};
 pub use describe::{Description, HistoryEvent};
 pub use error::{ClientError, RunError, UpdateError};
 pub use list::{List, RunSummary};
@@ -42,8 +42,9 @@ pub struct Bowline {
 }
 
 impl Bowline {
-    /// All state in this SQLite file; it is made if it is not there. One process at a time may
-    /// have it open.
+    /// All state in this SQLite file, which is made if it is not there, and which one process at a
+    /// time may have open; or, with the feature `postgres`, in the database of a
+    /// `postgres://user@host/database`, for any number of processes at once.
     pub fn open(place: impl AsRef<Path>) -> Builder {
         Builder::new(Place::At(place.as_ref().to_owned()))
     }
@@ -130,6 +131,12 @@ impl Bowline {
     /// If the store fails.
     pub async fn orphans(&self) -> Result<CancelTree, ClientError> {
         Ok(CancelTree::new(self.engine.orphans().await?))
+    }
+
+    /// What this process has counted since it started: turns, attempts, and how fast cancels
+    /// travelled.
+    pub fn metrics(&self) -> Metrics {
+        self.engine.metrics()
     }
 
     /// Workflows of open runs that are not registered here, each with how many runs wait for it.

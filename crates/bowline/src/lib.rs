@@ -65,6 +65,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use activity::{Activity, ActivityCtx, ActivityInfo, Method, Returned};
 pub use bowline_engine::{
+    CancelledOne, Histogram, Metrics,
     core::{Cause, Code, ParentClose, Rung, Status, Timeout},
     store::Phase,
     worker::activity::{ChildProcess, Gone, Spawned},
@@ -77,7 +78,7 @@ pub use channel::{Asked, Exposed, Offered, Query, Signal, Signals, Update, Updat
 pub use client::{
     AnyRun, Bowline, CancelCall, CancelTree, CancelledActivity, CancelledRun, ClientError,
     Description, HistoryEvent, IfClosed, IfExists, List, Receipt, Recording, Run, RunError,
-    RunSummary, StartCall, UpdateError,
+    RunSummary, StartCall, TerminateCall, UpdateError,
 };
 pub use ctx::{Ctx, OtherRun, WorkflowInfo};
 pub use ended::{Ended, Outcome};

@@ -1,8 +1,11 @@
-//! A run is asked to cancel.
+//! A run is asked to cancel, or terminated.
 
-use std::pin::Pin;
+use std::{pin::Pin, time::Duration};
 
-use bowline_engine::{CancelRequest, core::Address};
+use bowline_engine::{
+    CancelRequest,
+    core::{Address, Cause, Ladder, Span},
+};
 
 use super::{AnyRun, ClientError, Receipt};
 
@@ -31,6 +34,21 @@ impl CancelCall {
         self
     }
 
+    /// How long running activities have to stop by themselves before their futures are dropped,
+    /// whatever they were called with. Where a cancel stands already it may only hasten.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        let ladder = self.request.ladder.unwrap_or_default();
+        self.request.ladder = Some(Ladder { grace: Span(grace), ..ladder });
+        self
+    }
+
+    /// Terminates every run that the cancel reaches and that is still open after this long. Where
+    /// a cancel stands already it may only hasten.
+    pub fn terminate_after(mut self, after: Duration) -> Self {
+        self.request.terminate_after = Some(after);
+        self
+    }
+
     /// Where it goes, and what it says.
     pub(crate) fn prepare(self) -> (AnyRun, Address, CancelRequest) {
         (self.run, self.to, self.request)
@@ -46,6 +64,43 @@ impl CancelCall {
 }
 
 impl IntoFuture for CancelCall {
+    type Output = Result<Receipt, ClientError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+/// A termination that was not sent yet: await it for its [`Receipt`].
+#[must_use = "a run is terminated when this is awaited: add `.await`"]
+pub struct TerminateCall {
+    run: AnyRun,
+    to: Address,
+    cause: Cause,
+}
+
+impl TerminateCall {
+    pub(crate) fn new(run: AnyRun, to: Address, reason: String) -> Self {
+        Self { run, to, cause: Cause::requested(reason, "") }
+    }
+
+    /// Who asks, for history.
+    pub fn by(mut self, who: impl Into<String>) -> Self {
+        self.cause.requested_by = who.into().into();
+        self
+    }
+
+    async fn send(self) -> Result<Receipt, ClientError> {
+        let Self { run, to, cause } = self;
+        match run.bowline().engine().terminate(to, cause).await {
+            Ok(id) => Ok(Receipt::new(run.bowline().clone(), id)),
+            Err(error) => Err(run.missing(error)),
+        }
+    }
+}
+
+impl IntoFuture for TerminateCall {
     type Output = Result<Receipt, ClientError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 

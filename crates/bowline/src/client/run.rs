@@ -3,6 +3,7 @@
 use std::{fmt, marker::PhantomData, ops::Deref};
 
 use bowline_engine::{
+    CancelledOne,
     core::{
         Address, Cause, EventId, Name, Namespace, RunId, Signal as RawSignal, UpdateAnswer,
         UpdateRequest, UpdateStage,
@@ -12,8 +13,8 @@ use bowline_engine::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    Bowline, CancelCall, CancelTree, ClientError, Description, HistoryEvent, Receipt, Recording,
-    RunError, UpdateError, start::unreadable,
+    Bowline, CancelCall, CancelTree, ClientError, Description, HistoryEvent, Recording, RunError,
+    TerminateCall, UpdateError, start::unreadable,
 };
 use crate::{
     Ended, Give, Outcome, Query, Signal, Update, carry::Carried, ended, failure::Failure, value,
@@ -140,19 +141,13 @@ impl AnyRun {
         CancelCall::new(self.clone(), self.address(), reason.into())
     }
 
-    /// Closes the run without asking its code: no clean-up runs.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn terminate(&self, reason: impl Into<String>) -> Result<Receipt, ClientError> {
-        let cause = Cause::requested(reason, "");
-        let asked = self.bowline.engine().terminate(self.address(), cause).await;
-        let id = asked.map_err(|error| self.missing(error))?;
-        Ok(Receipt::new(self.bowline.clone(), id))
+    /// Closes the run without asking its code: no clean-up runs. Its activities are told to stop.
+    pub fn terminate(&self, reason: impl Into<String>) -> TerminateCall {
+        TerminateCall::new(self.clone(), self.address(), reason.into())
     }
 
     /// Cancels one activity, timer or child of the run, by its number: the workflow's code sees
-    /// an outcome and goes on. A target that is over already is a success.
+    /// an outcome and goes on. A target that is over already is a success, and the answer says so.
     ///
     /// # Errors
     /// If there is no such run, or it never had such a target.
@@ -160,11 +155,11 @@ impl AnyRun {
         &self,
         number: u64,
         reason: impl Into<String>,
-    ) -> Result<(), ClientError> {
+    ) -> Result<CancelledOne, ClientError> {
         let run = self.head().await?.run;
         let request = bowline_engine::CancelRequest::new(reason, "");
         let asked = self.bowline.engine().cancel_one(run, EventId(number), request).await;
-        asked.map(drop).map_err(|error| self.missing(error))
+        asked.map_err(|error| self.missing(error))
     }
 
     /// Terminates the run if it is open, and forgets it as soon as nothing of it is left.

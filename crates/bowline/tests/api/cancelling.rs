@@ -206,3 +206,22 @@ async fn a_tree_tells_what_was_over_before_the_cancel() {
     assert!(line("[select_lost]").ends_with("  stopped before"), "{tree}");
     assert!(!line("[run_cancelled]").contains("before"), "{tree}");
 }
+
+async fn deaf() -> bowline::Result<()> {
+    std::future::pending().await
+}
+
+async fn calls_the_deaf(ctx: Ctx) -> bowline::Result<()> {
+    Ok(ctx.activity(deaf, ()).await?)
+}
+
+#[tokio::test]
+async fn a_request_may_say_how_hard_it_pushes() {
+    let place = Place::new();
+    let bowline = place.open().workflow(calls_the_deaf).activity(deaf).start().await.unwrap();
+    let run = bowline.start(calls_the_deaf, "d", ()).await.unwrap();
+    started(&run, "ActivityScheduled").await;
+    let receipt = run.cancel("now").by("alice").grace(Duration::ZERO).await.unwrap();
+    let tree = receipt.wait(Phase::Clean).await.unwrap();
+    assert_eq!(tree.activities()[0].rung, Some(bowline::Rung::Abort), "{tree}");
+}
