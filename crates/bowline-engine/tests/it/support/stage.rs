@@ -25,6 +25,10 @@ use crate::world::{QUEUE, history, within};
 /// stuck threads before either.
 const LEASE: Duration = Duration::from_secs(30_000);
 
+/// How long a story waits for a cancel to come so far: a hundred thousand rows are swept slowly by
+/// a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Plays a story on every store.
 pub(crate) async fn each(story: impl AsyncFn(Stage)) {
     for (name, open) in stores::all() {
@@ -173,7 +177,7 @@ pub(crate) async fn cancel(engine: &Engine, run: RunId) -> ReceiptId {
 
 /// Waits until a cancel has come so far.
 pub(crate) async fn reaches(engine: &Engine, receipt: ReceiptId, phase: Phase) -> Leftovers {
-    let waited = tokio::time::timeout(Duration::from_secs(30), engine.wait(receipt, phase)).await;
+    let waited = tokio::time::timeout(PATIENCE, engine.wait(receipt, phase)).await;
     match waited {
         Ok(left) => left.expect("the receipt is there"),
         Err(_) => {
