@@ -88,6 +88,7 @@ CREATE INDEX runs_intake ON @runs (namespace, intake_at) WHERE intake_at IS NOT 
 CREATE INDEX runs_remote ON @runs (namespace, remote_queue, remote_at)
     WHERE remote_at IS NOT NULL;
 CREATE INDEX runs_held ON @runs (epoch) WHERE epoch IS NOT NULL;
+CREATE INDEX runs_marked ON @runs (namespace, run) WHERE marked > 0;
 
 CREATE TABLE @ids (
     namespace int8 NOT NULL,

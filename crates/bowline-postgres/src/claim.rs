@@ -28,7 +28,8 @@ pub(crate) async fn claim_runs(shared: &Shared, claim: &ClaimRuns) -> Outcome<Ve
     }
     let runs = take(db, shared, claim).await?;
     drop(lent);
-    let reads = read::many(shared, &runs).await?;
+    // They are taken: whoever is not told which has to look for them.
+    let reads = read::many(shared, &runs).await.map_err(|fault| unsure(fault, !runs.is_empty()))?;
     let mut claimed = Vec::new();
     for (run, outcome) in runs.into_iter().zip(reads) {
         match outcome {
@@ -42,9 +43,10 @@ pub(crate) async fn claim_runs(shared: &Shared, claim: &ClaimRuns) -> Outcome<Ve
             }
             Ok(None) => {}
             Err(Fault::Said(Error::Corrupt { corrupt, .. })) => {
-                set_aside(shared, run, corrupt.to_string(), claim.now).await?;
+                let aside = set_aside(shared, run, corrupt.to_string(), claim.now).await;
+                aside.map_err(|fault| unsure(fault, true))?;
             }
-            Err(fault) => return Err(fault),
+            Err(fault) => return Err(unsure(fault, true)),
         }
     }
     Ok(claimed)
@@ -187,11 +189,14 @@ pub(crate) async fn claim_activities(
     let mut claimed: Vec<ClaimedActivity> = Vec::new();
     for _ in 0..limits::LOOKS_MAX {
         let wanted = claim.count - claimed.len();
-        let found = candidates(shared, claim, wanted).await?;
+        let begun = !claimed.is_empty();
+        let found = candidates(shared, claim, wanted).await;
+        let found = found.map_err(|fault| unsure(fault, begun))?;
         if found.is_empty() {
             break;
         }
-        let (taken, all) = start_all(shared, claim, &found).await?;
+        let started = start_all(shared, claim, &found).await;
+        let (taken, all) = started.map_err(|fault| unsure(fault, begun))?;
         claimed.extend(taken);
         // Others have taken some of what was found: there may be more behind it.
         if all || claimed.len() == claim.count {
@@ -199,6 +204,14 @@ pub(crate) async fn claim_activities(
         }
     }
     Ok(claimed)
+}
+
+/// Where something was taken already, an error must not say that nothing has happened.
+fn unsure(fault: Fault, taken: bool) -> Fault {
+    match taken {
+        true => Fault::Unsure(format!("something was taken before {}", Error::from(fault))),
+        false => fault,
+    }
 }
 
 /// A place in a queue.

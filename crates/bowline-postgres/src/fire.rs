@@ -26,11 +26,16 @@ pub(crate) async fn fire(shared: &Shared, now: Time, limit: usize) -> Outcome<Fi
     };
     fired.runs.sort_unstable();
     fired.runs.dedup();
+    // What rang has rung: if what comes next cannot be told, it is asked for again at once.
+    fired.next = look_ahead(shared, now).await.unwrap_or(Some(now));
+    Ok(fired)
+}
+
+async fn look_ahead(shared: &Shared, now: Time) -> Outcome<Option<Time>> {
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
     wake(db, shared, now).await?;
-    fired.next = next(db, now).await?;
-    Ok(fired)
+    next(db, now).await
 }
 
 /// Alarms that are due, by run.
@@ -151,9 +156,7 @@ async fn limit(
 /// Hints at every queue in which a retry has become due since the last time.
 async fn wake(db: Db<'_>, shared: &Shared, now: Time) -> Outcome<()> {
     let Some(since) = shared.woken_until(now) else { return Ok(()) };
-    let sql = "SELECT DISTINCT namespace, queue FROM @activities \
-               WHERE place = 0 AND later AND due > $1 AND due <= $2";
-    let rows = db.rows(sql, &[&since.0, &now.0]).await?;
+    let rows = db.rows(DUE_AGAIN, &[&since.0, &now.0]).await?;
     let mut hints = BTreeSet::new();
     for row in &rows {
         let namespace: i64 = row.try_get(0)?;
@@ -165,6 +168,9 @@ async fn wake(db: Db<'_>, shared: &Shared, now: Time) -> Outcome<()> {
     shared.tell_here(hints);
     Ok(())
 }
+
+pub(crate) const DUE_AGAIN: &str = "SELECT DISTINCT namespace, queue FROM @activities \
+    WHERE place = 0 AND later AND due > $1 AND due <= $2";
 
 /// When something happens by itself next: an alarm rings, or a retry becomes due.
 async fn next(db: Db<'_>, now: Time) -> Outcome<Option<Time>> {

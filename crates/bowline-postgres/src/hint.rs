@@ -166,7 +166,7 @@ pub(crate) async fn notify(shared: Arc<Shared>, sender: String) {
 }
 
 async fn send(shared: &Shared, texts: &[String]) -> Outcome<()> {
-    let lent = shared.lend().await?;
+    let lent = shared.lend_aside().await?;
     send_on(Db::own(&lent, shared), shared, texts).await
 }
 
@@ -280,7 +280,7 @@ pub(crate) async fn keep_alive(shared: Arc<Shared>) {
 }
 
 async fn still_there(shared: &Shared, epoch: bowline_core::Epoch, lease: Duration) -> Outcome<()> {
-    let lent = shared.lend().await?;
+    let lent = shared.lend_aside().await?;
     let db = Db::own(&lent, shared);
     let alive = member::extend(db, epoch, lease).await?;
     if !alive || member::is_one_late(db).await? {

@@ -16,6 +16,8 @@ mod call;
 mod claim;
 mod commit;
 mod db;
+#[cfg(test)]
+mod explain;
 mod fault;
 mod find;
 mod fire;
@@ -97,15 +99,10 @@ impl PostgresStore {
         let threads = Threads(Some(runtime));
         let runtime = threads.runtime();
         prepare(runtime, &config, &tls, &settings)?;
-        let manager = Manager::from_config(
-            config.clone(),
-            tls.clone(),
-            ManagerConfig { recycling_method: RecyclingMethod::Fast },
-        );
-        let pool = Pool::builder(manager).max_size(settings.connections.max(2)).build();
-        let pool = pool.map_err(|error| Error::Open(format!("no connections: {error}")))?;
+        let calls = settings.connections.max(2);
+        let (pool, side) = (pool(&config, &tls, calls)?, pool(&config, &tls, SIDE)?);
         let lanes = settings.lanes.clamp(1, settings.connections.max(2));
-        let shared = Arc::new(Shared::new(pool, settings));
+        let shared = Arc::new(Shared::new(pool, side, settings));
         let (calls, incoming) = mpsc::channel(limits::CALLS_MAX);
         let gate = Arc::new(tokio::sync::Mutex::new(Gate { calls: incoming, left: None }));
         for _ in 0..lanes {
@@ -168,6 +165,16 @@ impl Drop for Threads {
             runtime.shutdown_background();
         }
     }
+}
+
+/// Connections for leases and for hints.
+const SIDE: usize = 2;
+
+fn pool(config: &Config, tls: &Tls, size: usize) -> Result<Pool> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
+    let pool = Pool::builder(manager).max_size(size).build();
+    pool.map_err(|error| Error::Open(format!("no connections: {error}")))
 }
 
 /// What is written into statements as it is must be harmless.

@@ -148,12 +148,13 @@ fn report<'t>(
 
 /// Started attempts of a member, in runs that have marks, and whose rows say nothing of a cancel.
 async fn marked(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<(RunId, EventId)>> {
-    let sql = "SELECT a.namespace, a.run, a.number FROM @activities a \
-               JOIN @runs r ON r.namespace = a.namespace AND r.run = a.run \
-               WHERE a.epoch = $1 AND NOT a.cancelled AND r.marked > 0";
-    let rows = db.rows(sql, &[&int(epoch.0)]).await?;
+    let rows = db.rows(MARKED, &[&int(epoch.0)]).await?;
     rows.iter().map(|row| Ok((blob::run_id(row, 0)?, EventId(number(row, 2)?)))).collect()
 }
+
+pub(crate) const MARKED: &str = "SELECT a.namespace, a.run, a.number FROM @activities a \
+    JOIN @runs r ON r.namespace = a.namespace AND r.run = a.run \
+    WHERE a.epoch = $1 AND NOT a.cancelled AND r.marked > 0";
 
 async fn heartbeat(tx: &mut Tx<'_>, beat: &Heartbeat, now: Time) -> Outcome<HeartbeatReply> {
     let AttemptRef { run, activity, attempt } = beat.attempt;

@@ -9,7 +9,7 @@ pub struct Settings {
     /// The schema that the tables are in; it is made if it is missing. Letters, digits and
     /// underscores, so that it can be written everywhere as it is.
     pub schema: String,
-    /// Connections for calls. Two more are used for hints: one listens, one notifies.
+    /// Connections for calls. Three more are used for leases and hints.
     pub connections: usize,
     /// How many groups of calls are written at once. Each group is one statement.
     pub lanes: usize,

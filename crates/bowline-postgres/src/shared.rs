@@ -26,6 +26,8 @@ use crate::{
 
 pub(crate) struct Shared {
     pub(crate) pool: Pool,
+    /// For what must not wait behind calls: leases and hints.
+    pub(crate) side: Pool,
     /// What tables are called by: the schema, and a dot.
     pub(crate) prefix: String,
     pub(crate) settings: Settings,
@@ -69,9 +71,10 @@ impl Drop for Busy {
 const OUTBOX_MAX: usize = 10_000;
 
 impl Shared {
-    pub(crate) fn new(pool: Pool, settings: Settings) -> Self {
+    pub(crate) fn new(pool: Pool, side: Pool, settings: Settings) -> Self {
         Self {
             pool,
+            side,
             prefix: format!("{}.", settings.schema),
             settings,
             listeners: Listeners::default(),
@@ -102,6 +105,11 @@ impl Shared {
         Lent::from(&self.pool, self.settings.patience).await
     }
 
+    /// One of those that calls do not use.
+    pub(crate) async fn lend_aside(&self) -> Outcome<Lent> {
+        Lent::from(&self.side, self.settings.patience).await
+    }
+
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::SeqCst)
     }
@@ -129,6 +137,7 @@ impl Shared {
         self.stop();
         self.closing.store(true, Ordering::SeqCst);
         self.pool.close();
+        self.side.close();
     }
 
     // Hints.

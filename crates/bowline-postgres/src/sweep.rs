@@ -14,6 +14,8 @@ use crate::{
 };
 
 pub(crate) use forget::Cursor;
+#[cfg(test)]
+pub(crate) use mark::COVERED;
 
 pub(crate) async fn sweep(shared: &Shared, sweep: &Sweep) -> Outcome<Swept> {
     let lent = shared.lend().await?;

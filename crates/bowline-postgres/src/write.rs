@@ -125,9 +125,13 @@ impl Statement {
         ));
     }
 
+    pub(crate) fn text(&self) -> String {
+        format!("WITH {} SELECT ok FROM fence", self.parts.join(", "))
+    }
+
     /// Sends it. `commits`: nobody else ends the transaction, so it is over with this.
     pub(crate) async fn send(&self, db: Db<'_>, commits: bool) -> Outcome<()> {
-        let sql = format!("WITH {} SELECT ok FROM fence", self.parts.join(", "));
+        let sql = self.text();
         let values: Vec<Value<'_>> =
             self.values.iter().map(|value| &**value as Value<'_>).collect();
         let rows = match commits {
