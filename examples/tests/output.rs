@@ -65,7 +65,7 @@ macro_rules! examples {
         #[test]
         fn every_example_is_checked_and_listed() {
             let manifest = include_str!("../Cargo.toml");
-            let (front, readme) = (include_str!("../lib.rs"), include_str!("../../README.md"));
+            let (front, readme) = (include_str!("../lib.rs"), include_str!("../README.md"));
             let examples = manifest.split("[[example]]\nname = \"").skip(1);
             let programs = examples.filter(|rest| !rest.contains("mistakes/"));
             for name in programs.filter_map(|rest| rest.split('"').next()) {
@@ -73,7 +73,7 @@ macro_rules! examples {
                 assert!(checked.contains(&name), "{name} is not checked");
                 assert!(front.contains(&format!("`{name}`")), "{name} is not listed in lib.rs");
                 let listed = name == "readme" || readme.contains(&format!("examples/{name}.rs"));
-                assert!(listed, "{name} is not listed in README.md");
+                assert!(listed, "{name} is not listed in examples/README.md");
             }
         }
     };

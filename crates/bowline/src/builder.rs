@@ -151,6 +151,9 @@ impl Builder {
     /// Works on a queue of that name, with at most this many activities at once.
     pub fn queue(mut self, queue: impl Into<String>, slots: usize) -> Self {
         let queue = Queue::from(queue.into());
+        if slots == 0 {
+            self.faults.push(format!("the queue {queue:?} has no slots: nothing in it would run"));
+        }
         self.queues.entry(queue).or_default().slots = slots;
         self
     }
@@ -158,6 +161,9 @@ impl Builder {
     /// Starts at most this many activities of a queue per second.
     pub fn queue_rate(mut self, queue: impl Into<String>, per_second: u32) -> Self {
         let queue = Queue::from(queue.into());
+        if per_second == 0 {
+            self.faults.push(format!("the queue {queue:?} starts nothing: its rate is zero"));
+        }
         self.queues.entry(queue).or_default().rate = Some(per_second);
         self
     }

@@ -73,6 +73,14 @@ async fn every_fault_is_told_at_once() {
 }
 
 #[tokio::test]
+async fn a_queue_in_which_nothing_could_run_is_refused() {
+    let text = refused(Place::new().open().queue("gpu", 0)).await;
+    assert!(text.contains("gpu") && text.contains("no slots"), "{text}");
+    let text = refused(Place::new().open().queue_rate("mail", 0)).await;
+    assert!(text.contains("mail") && text.contains("rate is zero"), "{text}");
+}
+
+#[tokio::test]
 async fn a_place_that_is_none_is_refused() {
     let text = refused(Bowline::open("mysql://somewhere")).await;
     assert!(text.contains("mysql://somewhere"), "{text}");
