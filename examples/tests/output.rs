@@ -72,7 +72,7 @@ macro_rules! examples {
                 let checked = [$(stringify!($name),)* "testing", "transaction"];
                 assert!(checked.contains(&name), "{name} is not checked");
                 assert!(front.contains(&format!("`{name}`")), "{name} is not listed in lib.rs");
-                let listed = name == "readme" || readme.contains(&format!("examples/{name}.rs"));
+                let listed = name == "readme" || readme.contains(&format!("({name}.rs)"));
                 assert!(listed, "{name} is not listed in examples/README.md");
             }
         }
