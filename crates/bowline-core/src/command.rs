@@ -35,6 +35,8 @@ pub enum Command {
     StartTimer(TimerId, Span),
     /// Do not ring.
     CancelTimer(EventId, Option<Cause>),
+    /// Do not ring: the timer that goes by this name now. Remote rules.
+    CancelTimerNamed(TimerId),
     /// Remember something that only the code understands.
     RecordMarker(Box<RecordMarker>),
     /// Start a child, under a run id that the engine made.

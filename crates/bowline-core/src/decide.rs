@@ -91,6 +91,7 @@ pub(crate) fn command(draft: &mut Draft, asked: Asked, turn: EventId) -> Result<
         Command::CancelActivity(target) => activity::cancel(draft, turn, target, wire),
         Command::StartTimer(id, after) => timer::start(draft, turn, id, after, wire),
         Command::CancelTimer(timer, cause) => timer::cancel(draft, turn, timer, cause, wire),
+        Command::CancelTimerNamed(id) => timer::cancel_named(draft, turn, &id, wire),
         Command::RecordMarker(marker) => record::marker(draft, turn, *marker, wire),
         Command::StartChild(spec, run) => child::start(draft, turn, *spec, run, wire),
         Command::CancelExternal(cancel) => external::cancel(draft, turn, *cancel, wire),

@@ -190,9 +190,10 @@ impl Draft {
         decide::turn::fail(self, fail, inbox)
     }
 
-    /// Remote rules: the worker that had the run in its cache is gone.
+    /// Remote rules: the worker that had the run in its cache is gone. A turn that waits for it
+    /// waits for anybody from now on.
     pub fn reset_sticky(&mut self) {
-        self.record.sticky = None;
+        decide::turn::reset_sticky(self);
     }
 
     /// The end of deciding. Under native rules messages that want a turn are committed with it.

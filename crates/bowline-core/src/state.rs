@@ -244,7 +244,7 @@ impl State {
     }
 
     /// How long a remote turn may take.
-    pub(crate) fn turn_timeout(&self) -> Span {
+    pub fn turn_timeout(&self) -> Span {
         self.started.turn_timeout.unwrap_or(Span(limits::TURN_TIMEOUT))
     }
 

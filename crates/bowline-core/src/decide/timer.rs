@@ -65,6 +65,23 @@ pub(super) fn cancel(
     Ok(())
 }
 
+/// The same, where the code knows the timer by the name that it gave it.
+pub(super) fn cancel_named(
+    draft: &mut Draft,
+    turn: EventId,
+    id: &TimerId,
+    wire: Option<Blob>,
+) -> Result<(), Refusal> {
+    let found = draft.state.timers.iter().find(|(_, open)| open.id == *id).map(|(at, _)| *at);
+    match found {
+        Some(timer) => cancel(draft, turn, timer, None, wire),
+        None => {
+            let why = format!("no timer of id {id:?} is open");
+            Err(Refusal::Command(TurnFault::BadTimerCancel, why))
+        }
+    }
+}
+
 /// An operator unsets a timer: a message like any other, seen by the code as an outcome.
 pub(super) fn cancel_by_operator(draft: &mut Draft, at: Time, timer: EventId, cause: &Cause) {
     let open = &draft.state.timers[&timer];

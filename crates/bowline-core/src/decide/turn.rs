@@ -11,7 +11,7 @@ use crate::{
 };
 
 pub(crate) use answer::answer;
-pub(crate) use fail::{fail, force_closed, overrun, time_out, time_out_started};
+pub(crate) use fail::{fail, force_closed, overrun, reset_sticky, time_out, time_out_started};
 pub(crate) use remote::{schedule, start};
 
 /// A worker takes a turn.

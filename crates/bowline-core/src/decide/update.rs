@@ -46,8 +46,11 @@ pub(super) fn accept(
         let why = format!("update {id:?} is not waiting to be accepted");
         return Err(Refusal::Command(TurnFault::BadUpdate, why));
     }
-    draft.record.admitted.retain(|admitted| admitted.id != id);
-    let AcceptUpdate { request, message_id, sequencing } = accept;
+    let AcceptUpdate { mut request, message_id, sequencing } = accept;
+    // A worker need not repeat what it was asked.
+    if let Some(at) = draft.record.admitted.iter().position(|admitted| admitted.id == id) {
+        request = draft.record.admitted.remove(at);
+    }
     let event = UpdateAccepted { request, message_id, sequencing, turn };
     draft.record_at(draft.now, event, Vec::new(), wire);
     draft.effect(Effect::AnswerUpdate(id, UpdateStage::Accepted));

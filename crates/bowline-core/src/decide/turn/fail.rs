@@ -58,19 +58,34 @@ pub(crate) fn time_out(draft: &mut Draft, at: Time, scheduled: EventId, attempt:
     if !turn.matches(scheduled, attempt) || turn.started.is_some() || !due {
         return;
     }
-    let (provisional, speculative) = (turn.provisional, turn.speculative);
-    let first = turn.first_scheduled_at;
+    move_on(draft);
+}
+
+/// A turn that waits in one worker's own queue waits for anybody from now on.
+fn move_on(draft: &mut Draft) {
     remote::disarm(draft);
-    draft.record.turn = None;
     draft.record.sticky = None;
-    match provisional {
+    let Some(turn) = draft.record.turn.take() else { return };
+    match turn.provisional {
         // It stood nowhere, so nothing has to be taken back; it waits elsewhere now.
-        true => remote::provisional(draft, attempt, speculative, first),
+        true => remote::provisional(draft, turn.attempt, turn.speculative, turn.first_scheduled_at),
         false => {
-            let timeout = Timeout::ScheduleToStart;
-            draft.event(TurnTimedOut { scheduled, started: EventId(0), timeout });
+            let (scheduled, started) = (turn.scheduled, EventId(0));
+            draft.event(TurnTimedOut { scheduled, started, timeout: Timeout::ScheduleToStart });
             draft.wants_turn = true;
         }
+    }
+}
+
+/// The worker that had the run in its cache is gone, before its time was up.
+pub(crate) fn reset_sticky(draft: &mut Draft) {
+    let waits = |turn: &Turn| turn.sticky && turn.started.is_none();
+    match draft.record.turn.as_ref().is_some_and(waits) {
+        true => {
+            move_on(draft);
+            remote::schedule(draft);
+        }
+        false => draft.record.sticky = None,
     }
 }
 
