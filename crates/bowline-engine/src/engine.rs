@@ -61,6 +61,8 @@ pub(crate) struct Core {
     pub(crate) local: desk::Place,
     /// Remote workers that wait for turns, activities or notices.
     pub(crate) polls: remote::Polls,
+    /// Questions to runs whose code is at remote workers.
+    pub(crate) queries: remote::Queries,
     /// Wakes the loops below.
     pub(crate) bells: watch::Bells,
     /// What is looked at even if every hint was lost.
@@ -125,6 +127,7 @@ impl Core {
             control: control::Control::default(),
             local: desk::Place::default(),
             polls: remote::Polls::default(),
+            queries: remote::Queries::default(),
             bells: watch::Bells::default(),
             net: net::Net::default(),
             fences: AtomicU64::new(OWN_FENCES),

@@ -3,17 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use bowline_core::{
-    Address, CancelActivity, Cause, ControlQueue, Ending, Event, EventId, FailTurn, Identity, Name,
-    Payload, Queue, ReceiptId, RunEnding, RunId, Signal, StartTurn, Time, Token, TurnAnswer,
-    UpdateRequest, UpdateStage, WorkflowId,
+    Address, AskId, CancelActivity, Cause, ControlQueue, Ending, Event, EventId, FailTurn,
+    Identity, Name, NoticeId, Payload, Queue, ReceiptId, RunEnding, RunId, Signal, StartTurn,
+    State, Time, Token, TurnAnswer, UpdateId, UpdateRequest, UpdateStage, WorkflowId,
 };
 use bowline_store::{
     Filter, Head, Leftovers, Page, Phase, Posted, Read, RunKey, RunRead, Store, Subtree,
 };
 
 use crate::{
-    Answered, Builder, CancelRequest, CancelledOne, Metrics, Prepared, QueueOptions,
-    RemoteActivity, RemoteHeartbeat, RemoteTurn, Result, StartOptions,
+    Answered, Builder, CancelRequest, CancelledOne, Metrics, Prepared, QueryAnswer, Question,
+    QueueOptions, RemoteActivity, RemoteHeartbeat, Result, StartOptions, Started, Taken,
+    UpdateWait, Wait,
     engine::{Core, Doors, run::WhenParked},
     worker::Worker,
 };
@@ -45,7 +46,20 @@ impl Engine {
     /// # Errors
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn start(&self, options: StartOptions) -> Result<RunId> {
+        Ok(Box::pin(self.core.start(options)).await?.run)
+    }
+
+    /// As [`start`](Self::start), saying also whether the run is a new one.
+    ///
+    /// # Errors
+    /// If the options are not acceptable, or the workflow id is taken.
+    pub async fn begin(&self, options: StartOptions) -> Result<Started> {
         Box::pin(self.core.start(options)).await
+    }
+
+    /// An id for a run that is about to be.
+    pub fn mint(&self) -> RunId {
+        self.core.new_run()
     }
 
     /// Sends a signal.
@@ -133,7 +147,20 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn terminate(&self, to: impl Into<Address>, cause: Cause) -> Result<ReceiptId> {
-        self.core.terminate(to.into(), cause).await
+        self.core.terminate(to.into(), cause, None).await
+    }
+
+    /// The same, with something to say to whoever reads the history.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn terminate_with(
+        &self,
+        to: impl Into<Address>,
+        cause: Cause,
+        details: Option<Payload>,
+    ) -> Result<ReceiptId> {
+        self.core.terminate(to.into(), cause, details).await
     }
 
     /// Terminates a run if it is open, and forgets it as soon as nothing of its subtree is left.
@@ -150,6 +177,50 @@ impl Engine {
     /// If there is no such run, or it is closed.
     pub async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
         Box::pin(self.core.update(run, request)).await
+    }
+
+    /// The same for a while: none if nobody has looked at it by then. It is asked for still.
+    ///
+    /// # Errors
+    /// If there is no such run, or it is closed.
+    pub async fn update_for(
+        &self,
+        run: RunId,
+        request: UpdateRequest,
+        wait: UpdateWait,
+    ) -> Result<Option<UpdateStage>> {
+        Box::pin(self.core.update_for(run, request, wait)).await
+    }
+
+    /// Waits for what becomes of an update that was asked for before.
+    ///
+    /// # Errors
+    /// If there is no such run, or no such update of it.
+    pub async fn follow_update(
+        &self,
+        run: RunId,
+        id: UpdateId,
+        wait: UpdateWait,
+    ) -> Result<Option<UpdateStage>> {
+        Box::pin(self.core.follow_update(run, id, wait)).await
+    }
+
+    /// Asks the code of a run at a remote worker, and waits for its answer until a moment.
+    ///
+    /// # Errors
+    /// If there is no such run, or nobody answers in time.
+    pub async fn query_remote(
+        &self,
+        run: RunId,
+        question: Question,
+        until: Time,
+    ) -> Result<QueryAnswer> {
+        Box::pin(self.core.query_remote(run, question, until)).await
+    }
+
+    /// A remote worker answers a question; false if nobody waits for it any more.
+    pub fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
+        self.core.answer_query(run, id, answer)
     }
 
     /// Asks a run's code for something that does not change it. Closed runs answer too.
@@ -203,6 +274,15 @@ impl Engine {
         self.core.head(RunKey::Current(namespace, workflow_id.into())).await
     }
 
+    /// Where a run stands: its row, and its state folded from its events.
+    ///
+    /// # Errors
+    /// If there is no such run, or its history does not read.
+    pub async fn state(&self, run: RunId) -> Result<(Head, State)> {
+        let (head, draft, _) = self.core.draft(run).await?;
+        Ok((head, draft.state().clone()))
+    }
+
     /// Whatever is wanted of a run.
     ///
     /// # Errors
@@ -216,7 +296,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run, or its history does not read.
     pub async fn history(&self, run: RunId) -> Result<Vec<Event>> {
-        self.core.remote_history(run).await
+        Box::pin(self.core.remote_history(run)).await
     }
 
     /// Waits until a run's history has an event of this id, or the run is closed.
@@ -298,7 +378,7 @@ impl Engine {
         self.core.meter.snapshot()
     }
 
-    /// A remote worker waits for a turn.
+    /// A remote worker waits for a turn, or for a question to a run at rest.
     ///
     /// # Errors
     /// If the store fails.
@@ -306,9 +386,9 @@ impl Engine {
         &self,
         queue: &Queue,
         start: StartTurn,
-        until: Time,
-    ) -> Result<Option<RemoteTurn>> {
-        Box::pin(self.core.poll_turn(queue, start, until)).await
+        wait: impl Into<Wait>,
+    ) -> Result<Option<Taken>> {
+        Box::pin(self.core.poll_turn(queue, start, wait.into())).await
     }
 
     /// A remote worker answers a turn; with `again`, it takes the next one in the same breath.
@@ -332,6 +412,22 @@ impl Engine {
         Box::pin(self.core.fail_turn(token, fail)).await
     }
 
+    /// The worker that had a run in its cache has it no more: its next turns go to anybody.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn reset_sticky(&self, run: RunId) -> Result<()> {
+        self.core.reset_sticky(run).await
+    }
+
+    /// Nobody polls this queue of one worker's own any more: turns that wait there go to anybody.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn leave_queue(&self, queue: &Queue) -> Result<()> {
+        Box::pin(self.core.leave_queue(queue)).await
+    }
+
     /// A remote worker waits for an activity.
     ///
     /// # Errors
@@ -341,9 +437,9 @@ impl Engine {
         queue: &Queue,
         worker: Identity,
         control: ControlQueue,
-        until: Time,
+        wait: impl Into<Wait>,
     ) -> Result<Option<RemoteActivity>> {
-        Box::pin(self.core.poll_activity(queue, worker, control, until)).await
+        Box::pin(self.core.poll_activity(queue, worker, control, wait.into())).await
     }
 
     /// A remote worker ends its attempt.
@@ -375,11 +471,7 @@ impl Engine {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn acknowledge(
-        &self,
-        control: &ControlQueue,
-        notices: &[CancelActivity],
-    ) -> Result<()> {
+    pub async fn acknowledge(&self, control: &ControlQueue, notices: &[NoticeId]) -> Result<()> {
         self.core.acknowledge(control, notices).await
     }
 

@@ -18,8 +18,12 @@ pub use bowline_core as core;
 pub use bowline_store as store;
 pub use builder::{Builder, QueueOptions};
 pub use engine::{
-    remote::{Answered, RemoteActivity, RemoteHeartbeat, RemoteTurn},
-    submit::{CancelRequest, CancelledOne, Prepared, StartOptions},
+    remote::{
+        Answered, QueryAnswer, Question, RemoteActivity, RemoteAsk, RemoteHeartbeat, RemoteQuery,
+        RemoteTurn, Taken, Wait,
+    },
+    submit::{CancelRequest, CancelledOne, Prepared, StartOptions, Started},
+    update::UpdateWait,
 };
 pub use error::{Error, Result};
 pub use handle::Engine;

@@ -55,3 +55,7 @@ pub const FOLLOWS: usize = 1_000_000;
 pub const UPDATE_WAITERS: usize = 100_000;
 /// How long a query may take.
 pub const QUERY: Duration = Duration::from_secs(10);
+/// How long a query waits for the worker that has its run in its cache.
+pub const QUERY_STICKY: Duration = Duration::from_secs(3);
+/// How many queries may wait for the answer of a remote worker.
+pub const QUERIES: usize = 10_000;

@@ -99,17 +99,21 @@ impl Core {
     pub(crate) async fn acknowledge(
         self: &Arc<Self>,
         control: &ControlQueue,
-        notices: &[CancelActivity],
+        notices: &[NoticeId],
     ) -> Result<()> {
         let channel = self.control.channel(control);
-        channel.waiting.lock().out.retain(|(_, out)| notices.iter().all(|n| n.id() != out.id()));
-        notices.iter().for_each(|n| self.control.delivered(&n.id()));
         let delivered_at = self.now();
-        for notice in notices.iter().filter(|notice| notice.cancel) {
-            self.meter.cancel_delivery.took(notice.decided_at, delivered_at);
-        }
+        // Another member may have handed them out; then it is not known here when they were decided.
+        channel.waiting.lock().out.retain(|(_, out)| {
+            let is_there = notices.contains(&out.id());
+            if is_there && out.cancel {
+                self.meter.cancel_delivery.took(out.decided_at, delivered_at);
+            }
+            !is_there
+        });
+        notices.iter().for_each(|notice| self.control.delivered(notice));
         let sightings = notices.iter().filter(|notice| notice.cancel).map(|notice| Sighting {
-            attempt: attempt_of(&notice.id()),
+            attempt: attempt_of(notice),
             delivered_at,
             observed_at: None,
         });

@@ -47,7 +47,7 @@ impl Core {
         let head = self.head(RunKey::Run(run)).await?;
         if head.status.is_open() {
             let cause = Cause { code: Code::Deleted, ..cause };
-            self.terminate(run.into(), cause).await?;
+            self.terminate(run.into(), cause, None).await?;
             return Ok(());
         }
         self.post(Posting::Delete { run, now: self.now() }).await?;

@@ -2,16 +2,35 @@
 //! that is out stands on the run's row, and any member may take its answer.
 
 mod activity;
+mod query;
 mod turn;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use bowline_core::{Namespace, Queue};
+use bowline_core::{Namespace, Queue, Time};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 pub use activity::{RemoteActivity, RemoteHeartbeat};
-pub use turn::{Answered, RemoteTurn};
+pub(crate) use query::Queries;
+pub use query::{QueryAnswer, Question, RemoteAsk, RemoteQuery};
+pub use turn::{Answered, RemoteTurn, Taken};
+
+/// For how long a poll waits.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// Until this moment.
+    pub until: Time,
+    /// Until this fires: whoever asked does not wait any more, and must not be given work.
+    pub gone: CancellationToken,
+}
+
+impl From<Time> for Wait {
+    fn from(until: Time) -> Self {
+        Self { until, gone: CancellationToken::new() }
+    }
+}
 
 /// What a poll waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

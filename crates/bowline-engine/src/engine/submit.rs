@@ -12,15 +12,15 @@ mod start;
 use std::sync::Arc;
 
 use bowline_core::{
-    Address, Cause, Decided, Event, EventKind, Fence, Message, ReceiptId, RunId, Signal, State,
-    Version,
+    Address, Cause, Decided, Event, EventKind, Fence, Message, Payload, ReceiptId, RunId, Signal,
+    State, Version,
 };
 use bowline_store::{
     Commit, Committed, Error as StoreError, Posted, Posting, Quarantine, Read, RunKey,
 };
 pub use cancel::{CancelRequest, CancelledOne};
 pub use prepare::Prepared;
-pub use start::StartOptions;
+pub use start::{StartOptions, Started};
 
 use super::Core;
 use crate::{Error, Result, limits};
@@ -144,8 +144,13 @@ impl Core {
     }
 
     /// Closes a run without asking its code.
-    pub(crate) async fn terminate(&self, to: Address, cause: Cause) -> Result<ReceiptId> {
-        let id = self.send(self.prepare_terminate(to, cause)).await?;
+    pub(crate) async fn terminate(
+        &self,
+        to: Address,
+        cause: Cause,
+        details: Option<Payload>,
+    ) -> Result<ReceiptId> {
+        let id = self.send(self.prepare_terminate(to, cause, details)).await?;
         self.bells.intake.notify_one();
         Ok(id)
     }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, pin::pin};
 
 use bowline_core::{
-    Event, EventId, EventKind, Message, RunId, UpdateId, UpdateRequest, UpdateStage,
+    Event, EventId, EventKind, Message, RunId, Time, UpdateId, UpdateRequest, UpdateStage,
 };
 use bowline_store::{Head, Read, RunKey};
 use parking_lot::Mutex;
@@ -13,6 +13,21 @@ use super::{Core, follow::Follower};
 use crate::{Error, Result, limits};
 
 type Key = (RunId, UpdateId);
+
+/// For what, and for how long, somebody waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdateWait {
+    /// That the code took it is enough; otherwise its answer is wanted.
+    pub accepted: bool,
+    /// Until this moment.
+    pub until: Time,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    accepted: bool,
+    tell: oneshot::Sender<UpdateStage>,
+}
 
 /// Everybody who waits. A waiter that gives up is dropped with the next answer, or when there are
 /// too many.
@@ -24,7 +39,7 @@ pub(crate) struct Waiters {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: BTreeMap<Key, Vec<oneshot::Sender<UpdateStage>>>,
+    waiting: BTreeMap<Key, Vec<Waiter>>,
     count: usize,
 }
 
@@ -39,7 +54,12 @@ impl Waiters {
         Self { state: Mutex::default(), limit }
     }
 
-    pub(crate) fn wait(&self, run: RunId, id: UpdateId) -> Result<oneshot::Receiver<UpdateStage>> {
+    fn wait(
+        &self,
+        run: RunId,
+        id: UpdateId,
+        accepted: bool,
+    ) -> Result<oneshot::Receiver<UpdateStage>> {
         let mut state = self.state.lock();
         if state.count >= self.limit {
             state.forget_gone();
@@ -49,24 +69,26 @@ impl Waiters {
         }
         let (tell, told) = oneshot::channel();
         state.count += 1;
-        state.waiting.entry((run, id)).or_default().push(tell);
+        state.waiting.entry((run, id)).or_default().push(Waiter { accepted, tell });
         Ok(told)
     }
 
-    /// Passes an answer on. That an update was accepted is no answer yet.
+    /// Passes an answer on. That an update was accepted is one for those who asked for that.
     pub(crate) fn tell(&self, run: RunId, id: &UpdateId, stage: &UpdateStage) {
-        if *stage == UpdateStage::Accepted {
-            return;
-        }
         let waiting = {
             let mut state = self.state.lock();
-            let waiting = state.waiting.remove(&(run, id.clone())).unwrap_or_default();
+            let all = state.waiting.remove(&(run, id.clone())).unwrap_or_default();
+            let hears = |waiter: &Waiter| *stage != UpdateStage::Accepted || waiter.accepted;
+            let (waiting, left): (Vec<_>, Vec<_>) = all.into_iter().partition(hears);
             state.count -= waiting.len();
+            if !left.is_empty() {
+                state.waiting.insert((run, id.clone()), left);
+            }
             waiting
         };
         for waiter in waiting {
             // Whoever has stopped waiting does not want to know.
-            let _ = waiter.send(stage.clone());
+            let _ = waiter.tell.send(stage.clone());
         }
     }
 }
@@ -74,7 +96,7 @@ impl Waiters {
 impl State {
     fn forget_gone(&mut self) {
         self.waiting.retain(|_, waiting| {
-            waiting.retain(|waiter| !waiter.is_closed());
+            waiting.retain(|waiter| !waiter.tell.is_closed());
             !waiting.is_empty()
         });
         self.count = self.waiting.values().map(Vec::len).sum();
@@ -84,30 +106,79 @@ impl State {
 impl Core {
     /// Asks a run's code for something, and waits for its answer.
     pub(crate) async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
+        let wait = UpdateWait { accepted: false, until: Time::MAX };
+        let stage = self.update_for(run, request, wait).await?;
+        stage.ok_or(Error::TimedOut("the update"))
+    }
+
+    /// The same for a while: none if nobody has looked at it by then. It is asked for still.
+    pub(crate) async fn update_for(
+        &self,
+        run: RunId,
+        request: UpdateRequest,
+        wait: UpdateWait,
+    ) -> Result<Option<UpdateStage>> {
         let id = request.id.clone();
-        let told = self.updates.wait(run, id.clone())?;
+        let told = self.updates.wait(run, id.clone(), wait.accepted)?;
+        let posted = self.post_message(run.into(), Message::Update(Box::new(request))).await;
+        if let Err(error) = posted {
+            // The same update, sent again, may have been answered before the run closed.
+            let (answer, _) = self.answered(run, &id, EventId(1), wait.accepted).await?;
+            return answer.map(Some).ok_or(error);
+        }
+        self.told(run, &id, told, wait).await
+    }
+
+    /// Waits for what becomes of an update that was asked for before.
+    pub(crate) async fn follow_update(
+        &self,
+        run: RunId,
+        id: UpdateId,
+        wait: UpdateWait,
+    ) -> Result<Option<UpdateStage>> {
+        let told = self.updates.wait(run, id.clone(), wait.accepted)?;
+        let read = self.read(Read::whole(run)).await?;
+        let events = super::run::events(run, &read.batches)?;
+        let known = events.iter().any(|event| stage(event, &id, true).is_some())
+            || read.head.record.admitted.iter().any(|request| request.id == id)
+            || read.inbox.iter().any(|received| is_update(&received.message, &id));
+        match known {
+            true => self.told(run, &id, told, wait).await,
+            false => Err(Error::NotFound("update")),
+        }
+    }
+
+    async fn told(
+        &self,
+        run: RunId,
+        id: &UpdateId,
+        told: oneshot::Receiver<UpdateStage>,
+        wait: UpdateWait,
+    ) -> Result<Option<UpdateStage>> {
         let follower = Follower::default();
         self.followers.follow(&follower, run)?;
-        self.post_message(run.into(), Message::Update(Box::new(request))).await?;
         let mut told = pin!(told);
         // The same update, sent again, may have been answered long ago.
         let mut from = EventId(1);
         loop {
-            let (answer, head) = self.answered(run, &id, from).await?;
-            if let Some(stage) = answer {
-                return Ok(stage);
+            let (answer, head) = self.answered(run, id, from, wait.accepted).await?;
+            if answer.is_some() {
+                return Ok(answer);
             }
             from = head.next_event;
             // Whoever closed the run is about to say what became of the update, unless it died.
             let given_up = self.now().after(limits::QUERY);
             tokio::select! {
                 biased;
-                stage = &mut told => return stage.map_err(|_| Error::ShuttingDown),
+                stage = &mut told => return stage.map(Some).map_err(|_| Error::ShuttingDown),
                 () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
                 // Whoever wrote the answer may have died before it told anybody.
                 () = follower.changed() => {}
                 () = self.clock.sleep_until(given_up), if !head.status.is_open() => {
                     return Err(closed(&head));
+                }
+                () = self.clock.sleep_until(wait.until), if wait.until < Time::MAX => {
+                    return Ok(None);
                 }
             }
         }
@@ -119,11 +190,12 @@ impl Core {
         run: RunId,
         id: &UpdateId,
         from: EventId,
+        accepted: bool,
     ) -> Result<(Option<UpdateStage>, Head)> {
         let read = Read { events_from: Some(from), ..Read::head(RunKey::Run(run)) };
         let read = self.read(read).await?;
         let events = super::run::events(run, &read.batches)?;
-        Ok((events.iter().rev().find_map(|event| stage(event, id)), read.head))
+        Ok((events.iter().rev().find_map(|event| stage(event, id, accepted)), read.head))
     }
 }
 
@@ -131,10 +203,17 @@ fn closed(head: &Head) -> Error {
     Error::Closed { run: head.run, status: head.status, successor: head.successor }
 }
 
-fn stage(event: &Event, id: &UpdateId) -> Option<UpdateStage> {
+fn is_update(message: &Message, id: &UpdateId) -> bool {
+    matches!(message, Message::Update(request) if request.id == *id)
+}
+
+fn stage(event: &Event, id: &UpdateId, accepted: bool) -> Option<UpdateStage> {
     match &event.kind {
         EventKind::UpdateCompleted(done) if done.id == *id => {
             Some(UpdateStage::Completed(done.answer.clone()))
+        }
+        EventKind::UpdateAccepted(taken) if accepted && taken.request.id == *id => {
+            Some(UpdateStage::Accepted)
         }
         _ => None,
     }
@@ -149,13 +228,13 @@ mod tests {
     async fn there_is_a_bound_that_those_who_have_gone_do_not_count_for() {
         let waiters = Waiters::new(2);
         let run = RunId { namespace: Namespace(1), uuid: 1 };
-        let first = waiters.wait(run, "a".into()).expect("one");
-        let second = waiters.wait(run, "b".into()).expect("two");
-        let refused = waiters.wait(run, "a".into()).expect_err("three");
+        let first = waiters.wait(run, "a".into(), false).expect("one");
+        let second = waiters.wait(run, "b".into(), false).expect("two");
+        let refused = waiters.wait(run, "a".into(), false).expect_err("three");
         assert_eq!(refused.code(), "too_many");
         assert!(refused.to_string().contains("at most 2"), "{refused}");
         drop(first);
-        let third = waiters.wait(run, "b".into()).expect("one has gone");
+        let third = waiters.wait(run, "b".into(), false).expect("one has gone");
         let stage = UpdateStage::Rejected(bowline_core::Failure::new("no"));
         waiters.tell(run, &"b".into(), &stage);
         assert_eq!((second.await, third.await), (Ok(stage.clone()), Ok(stage)));

@@ -8,7 +8,7 @@ use bowline_core::{
     UpdateRequest, UpdateStage,
 };
 use bowline_engine::{
-    CancelRequest, Engine, Error, RemoteActivity, RemoteHeartbeat, RemoteTurn, StartOptions,
+    CancelRequest, Engine, Error, RemoteActivity, RemoteHeartbeat, RemoteTurn, StartOptions, Taken,
 };
 use bowline_store::Phase;
 
@@ -28,7 +28,8 @@ async fn poll(engine: &Engine, queue: &str) -> RemoteTurn {
     let until = engine.now().after(Duration::from_secs(3600));
     let queue = Queue::from(queue);
     let polled = engine.poll_turn(&queue, StartTurn::default(), until);
-    within("a turn", polled).await.expect("a poll is answered").expect("there is a turn")
+    let taken = within("a turn", polled).await.expect("a poll is answered");
+    taken.and_then(Taken::turn).expect("there is a turn")
 }
 
 async fn poll_activity(engine: &Engine, control: &str) -> RemoteActivity {
@@ -252,7 +253,7 @@ async fn r1_a_cancel_is_pushed_to_a_remote_worker_without_heartbeats() {
     let control = "control-1".into();
     let notices = within("a notice", engine.poll_control(&control, until)).await;
     assert_eq!((notices.len(), notices[0].activity), (1, told.activity));
-    engine.acknowledge(&control, &notices).await.expect("acknowledged");
+    engine.acknowledge(&control, &[notices[0].id()]).await.expect("acknowledged");
     let beat = engine.heartbeat(deaf.token.as_slice(), None).await.expect("answered");
     assert!(matches!(beat, RemoteHeartbeat::Cancelled(_)), "{beat:?}");
     for activity in [&told, &deaf] {

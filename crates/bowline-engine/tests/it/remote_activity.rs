@@ -7,7 +7,7 @@ use bowline_core::{
     ActivitySpec, Asked, Code as CauseCode, Command, Ending, Payload, Queue, RetryPolicy, Rules,
     RunId, Span, StartTurn, Timeouts, TurnAnswer,
 };
-use bowline_engine::{Engine, RemoteActivity, RemoteHeartbeat, StartOptions};
+use bowline_engine::{Engine, RemoteActivity, RemoteHeartbeat, StartOptions, Taken};
 
 use crate::world::{World, kinds, until, within};
 
@@ -20,7 +20,7 @@ async fn scheduled(engine: &Engine, timeouts: Timeouts, retry: Option<RetryPolic
     let run = engine.start(options).await.expect("the run starts");
     let (queue, until) = (Queue::from("sdk"), engine.now().after(60 * SECOND));
     let turn = engine.poll_turn(&queue, StartTurn::default(), until).await;
-    let turn = turn.expect("answered").expect("there is a turn");
+    let turn = turn.expect("answered").and_then(Taken::turn).expect("there is a turn");
     let (id, name, queue) = ("a".into(), "work".into(), "sdk".into());
     let spec =
         ActivitySpec { id, name, queue, remote: true, timeouts, retry, ..ActivitySpec::default() };

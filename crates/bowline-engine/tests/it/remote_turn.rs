@@ -6,7 +6,7 @@ use bowline_core::{
     Asked, Command, EventId, Payload, Queue, Rules, RunEnding, RunId, StartTurn, TurnAnswer,
     TurnVerdict,
 };
-use bowline_engine::{Answered, Engine, RemoteTurn, StartOptions};
+use bowline_engine::{Answered, Engine, RemoteTurn, StartOptions, Taken};
 
 use crate::world::{World, ending, history, kinds, signal, until, within};
 
@@ -21,7 +21,7 @@ async fn start(engine: &Engine) -> RunId {
 async fn poll(engine: &Engine) -> RemoteTurn {
     let (queue, until) = (Queue::from("sdk"), engine.now().after(3_600 * SECOND));
     let polled = within("a turn", engine.poll_turn(&queue, StartTurn::default(), until)).await;
-    polled.expect("a poll is answered").expect("there is a turn")
+    polled.expect("a poll is answered").and_then(Taken::turn).expect("there is a turn")
 }
 
 async fn answer(engine: &Engine, turn: &RemoteTurn, again: bool, asks: Vec<Command>) -> Answered {

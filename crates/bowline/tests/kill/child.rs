@@ -3,7 +3,7 @@
 use std::{io::Write, path::Path, sync::Arc};
 
 use bowline_engine::{
-    CancelRequest, Engine, Error, StartOptions,
+    CancelRequest, Engine, Error, StartOptions, Taken,
     core::{
         ActivitySpec, Asked, Command, Ending, Name, Queue, Rules, RunId, Signal, Span, StartTurn,
         Status, Timeouts, TurnAnswer,
@@ -99,7 +99,8 @@ async fn remote_turns(engine: Engine) {
     loop {
         let until = engine.now().after(std::time::Duration::from_secs(60));
         let polled = engine.poll_turn(&queue, StartTurn::default(), until).await;
-        let Some(turn) = polled.expect("a poll is answered") else { continue };
+        let polled = polled.expect("a poll is answered");
+        let Some(turn) = polled.and_then(Taken::turn) else { continue };
         let first = turn.previous_started.0 == 0;
         let answered = engine.answer_turn(
             turn.token.as_slice(),

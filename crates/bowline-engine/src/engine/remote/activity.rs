@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use bowline_core::{
     ActivityLive, ActivitySpec, Blob, ControlQueue, Ending, EventId, Identity, Name, Payload,
-    Queue, RunId, Step, Time, Token, WorkflowId,
+    Queue, RunId, Step, Token, WorkflowId,
 };
 use bowline_store::{
     AttemptRef, ClaimActivities, ClaimedActivity, Heartbeat, HeartbeatReply, HolderKind, Proof,
     Settle,
 };
 
-use super::Want;
+use super::{Wait, Want};
 use crate::{Error, Result, engine::Core};
 
 /// An activity in a remote worker's hands.
@@ -43,10 +43,10 @@ impl Core {
         queue: &Queue,
         worker: Identity,
         control: ControlQueue,
-        until: Time,
+        wait: Wait,
     ) -> Result<Option<RemoteActivity>> {
         let bell = self.polls.bell(Want::Activity, self.settings.namespace, queue);
-        loop {
+        while !wait.gone.is_cancelled() {
             let claim = ClaimActivities {
                 epoch: self.epoch,
                 namespace: self.settings.namespace,
@@ -65,10 +65,12 @@ impl Core {
             }
             tokio::select! {
                 () = bell.notified() => {}
-                () = self.clock.sleep_until(until) => return Ok(None),
-                () = self.stopping.cancelled() => return Ok(None),
+                () = self.clock.sleep_until(wait.until) => break,
+                () = wait.gone.cancelled() => break,
+                () = self.stopping.cancelled() => break,
             }
         }
+        Ok(None)
     }
 
     /// A remote worker ends its attempt.

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Blob, Draft, Event, EventId, FailTurn, Name, Queue, RunId, StartTurn, State, Time, Token,
-    TurnAnswer, TurnVerdict, UpdateRequest, WorkflowId,
+    Blob, Draft, Event, EventId, FailTurn, Name, Queue, RunId, StartTurn, State, Token, TurnAnswer,
+    TurnVerdict, UpdateRequest, WorkflowId,
 };
 use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
 
-use super::Want;
+use super::{RemoteAsk, RemoteQuery, Wait, Want};
 use crate::{
     Error, Result,
     engine::{
@@ -17,6 +17,7 @@ use crate::{
         run::{events, state},
         submit::{Patience, TurnCommit},
     },
+    limits,
 };
 
 /// A turn in a worker's hands.
@@ -42,6 +43,27 @@ pub struct RemoteTurn {
     pub events: Vec<Event>,
     /// Updates that the turn should take or refuse.
     pub updates: Vec<UpdateRequest>,
+    /// Questions that its answer should answer too.
+    pub queries: Vec<RemoteQuery>,
+}
+
+/// What a poll for turns brings.
+#[derive(Clone, Debug)]
+pub enum Taken {
+    /// A turn.
+    Turn(Box<RemoteTurn>),
+    /// A question to a run at rest.
+    Ask(Box<RemoteAsk>),
+}
+
+impl Taken {
+    /// The turn, if it is one.
+    pub fn turn(self) -> Option<RemoteTurn> {
+        match self {
+            Self::Turn(turn) => Some(*turn),
+            Self::Ask(_) => None,
+        }
+    }
 }
 
 /// What became of an answer.
@@ -51,29 +73,37 @@ pub struct Answered {
     pub verdict: TurnVerdict,
     /// The next turn, if the worker wanted it in the same breath and there is one.
     pub next: Option<RemoteTurn>,
+    /// The `TurnStarted` of the last turn that was completed.
+    pub last_started: EventId,
 }
 
 impl Core {
-    /// Waits for a turn in a queue, until a moment.
+    /// Waits for a turn, or a question, in a queue.
     pub(crate) async fn poll_turn(
         self: &Arc<Self>,
         queue: &Queue,
         start: StartTurn,
-        until: Time,
-    ) -> Result<Option<RemoteTurn>> {
+        wait: Wait,
+    ) -> Result<Option<Taken>> {
         let bell = self.polls.bell(Want::Turn, self.settings.namespace, queue);
-        loop {
-            if let Some(turn) = self.take_turn(queue, &start).await? {
+        while !wait.gone.is_cancelled() {
+            let taken = match self.take_query(queue).await? {
+                Some(ask) => Some(ask),
+                None => self.take_turn(queue, &start).await?.map(|t| Taken::Turn(Box::new(t))),
+            };
+            if taken.is_some() {
                 // Others may wait for the same queue, and more may wait in it.
                 bell.notify_one();
-                return Ok(Some(turn));
+                return Ok(taken);
             }
             tokio::select! {
                 () = bell.notified() => {}
-                () = self.clock.sleep_until(until) => return Ok(None),
-                () = self.stopping.cancelled() => return Ok(None),
+                () = self.clock.sleep_until(wait.until) => break,
+                () = wait.gone.cancelled() => break,
+                () = self.stopping.cancelled() => break,
             }
         }
+        Ok(None)
     }
 
     async fn take_turn(
@@ -130,7 +160,7 @@ impl Core {
         match self.commit(turn, Patience::Short).await {
             Ok(_) => {
                 history.extend(draft.events().iter().cloned());
-                Ok(Some(handed_out(&draft, token, history)))
+                Ok(Some(self.handed_out(&draft, token, history)))
             }
             Err(error) if error.is_race() => Ok(None),
             Err(error) => Err(error),
@@ -171,7 +201,8 @@ impl Core {
                         Some(token) => Some(self.hand_out(&draft, token).await?),
                         None => None,
                     };
-                    return Ok(Answered { verdict, next });
+                    let last_started = draft.state().last_started;
+                    return Ok(Answered { verdict, next, last_started });
                 }
                 Err(error) if error.is_race() => {}
                 Err(error) => return Err(error),
@@ -204,10 +235,55 @@ impl Core {
         }
     }
 
+    /// The worker that had a run in its cache has it no more.
+    pub(crate) async fn reset_sticky(self: &Arc<Self>, run: RunId) -> Result<()> {
+        loop {
+            let (head, mut draft, _) = self.draft(run).await?;
+            if !head.status.is_open() || draft.record().sticky.is_none() {
+                return Ok(());
+            }
+            draft.reset_sticky();
+            let (expected, decided) = (head.version, draft.finish());
+            let turn = TurnCommit { run, fence: None, expected, decided, release: false };
+            match self.commit(turn, Patience::Short).await {
+                Err(error) if error.is_race() => {}
+                done => return done.map(drop),
+            }
+        }
+    }
+
+    /// Nobody polls this queue any more: what waits there goes to anybody.
+    pub(crate) async fn leave_queue(self: &Arc<Self>, queue: &Queue) -> Result<()> {
+        loop {
+            let claim = ClaimRuns {
+                epoch: self.epoch,
+                namespace: self.settings.namespace,
+                want: StoreWant::RemoteTurn,
+                queues: vec![queue.clone()],
+                names: Vec::new(),
+                count: limits::CLAIM_RUNS,
+                now: self.now(),
+            };
+            let mut claimed = self.retrying(|| self.store.claim_runs(claim.clone())).await?;
+            // A queue that belongs to everybody cannot be left.
+            claimed.retain(|claimed| claimed.read.head.record.sticky.is_some());
+            if claimed.is_empty() {
+                return Ok(());
+            }
+            for claimed in claimed {
+                self.reset_sticky(claimed.read.head.run).await?;
+            }
+        }
+    }
+
     /// History as a remote client may see it: what is written, and the tail of a turn that is out
     /// and not yet written.
-    pub(crate) async fn remote_history(&self, run: RunId) -> Result<Vec<Event>> {
-        let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
+    pub(crate) async fn remote_history(self: &Arc<Self>, run: RunId) -> Result<Vec<Event>> {
+        let mut read = self.read(Read::whole(run)).await?;
+        // What was acknowledged is shown, whether or not anybody polls.
+        if !read.head.rules.is_native() && !read.inbox.is_empty() && self.take_in(&read).await? {
+            read = self.read(Read::whole(run)).await?;
+        }
         let mut history = events(run, &read.batches)?;
         let record = &read.head.record;
         if record.turn.as_ref().is_some_and(|turn| turn.provisional) {
@@ -219,28 +295,29 @@ impl Core {
     async fn hand_out(&self, draft: &Draft, token: Token) -> Result<RemoteTurn> {
         let run = draft.state().run;
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
-        Ok(handed_out(draft, token, events(run, &read.batches)?))
+        Ok(self.handed_out(draft, token, events(run, &read.batches)?))
+    }
+
+    fn handed_out(&self, draft: &Draft, token: Token, mut history: Vec<Event>) -> RemoteTurn {
+        let state = draft.state();
+        history.retain(|event| event.id <= token.started);
+        history.extend(draft.record().tail(state));
+        RemoteTurn {
+            token: token.to_blob(),
+            run: state.run,
+            workflow_id: state.started.workflow_id.clone(),
+            name: state.started.name.clone(),
+            queue: state.started.queue.clone(),
+            attempt: token.attempt,
+            previous_started: state.last_started,
+            started: token.started,
+            events: history,
+            updates: draft.record().admitted.clone(),
+            queries: self.queries.board(state.run, token.serial),
+        }
     }
 }
 
 fn decode(token: &[u8]) -> Result<Token> {
     Token::from_blob(token).map_err(|corrupt| Error::BadToken(corrupt.to_string()))
-}
-
-fn handed_out(draft: &Draft, token: Token, mut history: Vec<Event>) -> RemoteTurn {
-    let state = draft.state();
-    history.retain(|event| event.id <= token.started);
-    history.extend(draft.record().tail(state));
-    RemoteTurn {
-        token: token.to_blob(),
-        run: state.run,
-        workflow_id: state.started.workflow_id.clone(),
-        name: state.started.name.clone(),
-        queue: state.started.queue.clone(),
-        attempt: token.attempt,
-        previous_started: state.last_started,
-        started: token.started,
-        events: history,
-        updates: draft.record().admitted.clone(),
-    }
 }

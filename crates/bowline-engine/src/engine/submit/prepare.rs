@@ -8,7 +8,7 @@
 use std::fmt;
 
 use bowline_core::{
-    Address, Cause, Conflict, Message, ReceiptId, RequestId, RunId, Signal, Terminate,
+    Address, Cause, Conflict, Message, Payload, ReceiptId, RequestId, RunId, Signal, Terminate,
 };
 use bowline_store::{NewReceipt, Posted, Posting};
 
@@ -84,8 +84,13 @@ impl Core {
         }))
     }
 
-    pub(super) fn prepare_terminate(&self, to: Address, cause: Cause) -> Prepared<ReceiptId> {
-        let terminate = Terminate { cause: cause.clone(), details: None, wire: None };
+    pub(super) fn prepare_terminate(
+        &self,
+        to: Address,
+        cause: Cause,
+        details: Option<Payload>,
+    ) -> Prepared<ReceiptId> {
+        let terminate = Terminate { cause: cause.clone(), details, wire: None };
         self.with_receipt(to, Message::Terminate(Box::new(terminate)), cause)
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Begin, Birth, Cause, Conflict, Link, Message, Name, Payload, Queue, RequestId, Reuse, RunId,
-    Signal, WorkflowId, WorkflowStarted, begin, check,
+    Begin, Birth, Blob, Cause, Conflict, Link, Message, Name, Payload, Queue, RequestId, Reuse,
+    RunId, Signal, WorkflowId, WorkflowStarted, begin, check,
 };
 use bowline_store::{Posted, Posting, RunKey, StartRun};
 
@@ -21,6 +21,17 @@ pub struct StartOptions {
     pub conflict: Conflict,
     /// A signal that comes with the start, or goes to the run that is there already.
     pub signal: Option<Signal>,
+    /// What a door wants to have stored with the first event.
+    pub wire: Option<Blob>,
+}
+
+/// What became of a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// The run that serves.
+    pub run: RunId,
+    /// Whether this request began it; otherwise it was there already.
+    pub is_new: bool,
 }
 
 impl StartOptions {
@@ -50,7 +61,7 @@ impl StartOptions {
 
 impl Core {
     /// Starts a run, or answers with the one that serves instead.
-    pub(crate) async fn start(self: &Arc<Self>, options: StartOptions) -> Result<RunId> {
+    pub(crate) async fn start(self: &Arc<Self>, options: StartOptions) -> Result<Started> {
         let conflict = options.conflict;
         let start = self.starting(options)?;
         let started = start.birth.clone();
@@ -60,9 +71,12 @@ impl Core {
             && status.is_open()
         {
             let cause = Cause::requested("another run was started in its place", "");
-            return self.replace(RunKey::Run(*run), started, cause).await;
+            let run = self.replace(RunKey::Run(*run), started, cause).await?;
+            return Ok(Started { run, is_new: true });
         }
-        run_of(posted?)
+        let posted = posted?;
+        let is_new = matches!(posted, Posted::Started(_) | Posted::Repeated(_));
+        Ok(Started { run: run_of(posted)?, is_new })
     }
 
     pub(super) fn starting(&self, mut options: StartOptions) -> Result<StartRun> {
@@ -86,7 +100,7 @@ impl Core {
             reuse: options.reuse,
             link: Link::None,
             signals: options.signal.into_iter().collect(),
-            wire: None,
+            wire: options.wire,
             now: self.now(),
         }))
     }

@@ -6,7 +6,7 @@ use bowline_core::{
     ActivitySpec, Asked, CancelActivity, Command, Queue, Rules, RunId, Span, StartTurn, Timeouts,
     TurnAnswer, TurnVerdict,
 };
-use bowline_engine::{Engine, RemoteActivity, RemoteTurn, StartOptions};
+use bowline_engine::{Engine, RemoteActivity, RemoteTurn, StartOptions, Taken};
 
 use crate::world::within;
 
@@ -26,7 +26,7 @@ pub(crate) async fn start(engine: &Engine, id: &str) -> RunId {
 pub(crate) async fn turn(engine: &Engine) -> RemoteTurn {
     let (queue, until) = (Queue::from(QUEUE), engine.now().after(HOUR));
     let polled = within("a turn", engine.poll_turn(&queue, StartTurn::default(), until)).await;
-    polled.expect("a poll is answered").expect("there is a turn")
+    polled.expect("a poll is answered").and_then(Taken::turn).expect("there is a turn")
 }
 
 /// Answers a turn with these commands.
@@ -86,5 +86,6 @@ pub(crate) async fn next_notices(engine: &Engine, control: &str) -> Vec<CancelAc
 
 /// The worker has these.
 pub(crate) async fn acknowledge(engine: &Engine, control: &str, notices: &[CancelActivity]) {
-    engine.acknowledge(&control.into(), notices).await.expect("they are taken");
+    let ids: Vec<_> = notices.iter().map(CancelActivity::id).collect();
+    engine.acknowledge(&control.into(), &ids).await.expect("they are taken");
 }

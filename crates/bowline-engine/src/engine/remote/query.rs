@@ -1,0 +1,255 @@
+//! Questions to runs whose code is at a remote worker: asked beside its turns, never in history.
+//!
+//! In:    a question, from a door.
+//! Out:   the answer, from whichever worker was handed the question with a turn, or alone.
+//! Never: shows a run that lags behind. While a turn is due or messages wait, a question waits for
+//!        the next turn; only a run at rest is asked alone.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bowline_core::{AskId, EventId, Failure, Fields, Name, Payload, Queue, RunId, State, Time};
+use bowline_store::{Head, Read, RunKey};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use super::turn::{RemoteTurn, Taken};
+use crate::{
+    Error, Result,
+    engine::{
+        Core,
+        follow::Follower,
+        run::{events, state},
+    },
+    limits,
+};
+
+/// What a run's code is asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Question {
+    /// Which query.
+    pub name: Name,
+    /// What it carries.
+    pub input: Option<Payload>,
+    /// Travels beside the input.
+    pub header: Fields,
+}
+
+/// What the code answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum QueryAnswer {
+    /// A value.
+    Value(Option<Payload>),
+    /// It could not say.
+    Failed(Failure),
+}
+
+/// A question in a worker's hands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RemoteQuery {
+    /// What its answer must name.
+    pub id: AskId,
+    /// What is asked.
+    pub question: Question,
+}
+
+/// A question that comes alone, to a run at rest.
+#[derive(Clone, Debug)]
+pub struct RemoteAsk {
+    /// The question.
+    pub query: RemoteQuery,
+    /// The run as its code is to see it. Not a turn: there is nothing to complete.
+    pub turn: RemoteTurn,
+}
+
+/// Where a question is.
+#[derive(Clone, Debug, PartialEq)]
+enum Spot {
+    /// It waits for the run's next turn, or for the run to be at rest.
+    Waits,
+    /// It went out with the turn of this serial number.
+    Rides(u64),
+    /// It waits in a queue for any worker that polls there; since when.
+    Stands(Queue, Time),
+    /// A worker has it alone; since when.
+    Out(Time),
+}
+
+#[derive(Debug)]
+struct Open {
+    query: RemoteQuery,
+    spot: Spot,
+    reply: oneshot::Sender<QueryAnswer>,
+}
+
+/// Questions that wait for an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Queries(Mutex<BTreeMap<(RunId, AskId), Open>>);
+
+impl Queries {
+    fn add(&self, run: RunId, query: RemoteQuery) -> Result<oneshot::Receiver<QueryAnswer>> {
+        let (reply, answer) = oneshot::channel();
+        let mut open = self.0.lock();
+        if open.len() >= limits::QUERIES {
+            return Err(Error::TooMany { what: "queries", limit: limits::QUERIES });
+        }
+        open.insert((run, query.id), Open { query, spot: Spot::Waits, reply });
+        Ok(answer)
+    }
+
+    fn move_to(&self, run: RunId, id: AskId, spot: Spot) {
+        if let Some(open) = self.0.lock().get_mut(&(run, id)) {
+            open.spot = spot;
+        }
+    }
+
+    fn spot(&self, run: RunId, id: AskId) -> Option<Spot> {
+        self.0.lock().get(&(run, id)).map(|open| open.spot.clone())
+    }
+
+    /// Everything that waits for a run goes out with its turn.
+    pub(super) fn board(&self, run: RunId, serial: u64) -> Vec<RemoteQuery> {
+        let mut all = self.0.lock();
+        let (first, last) = ((run, AskId(0)), (run, AskId(u128::MAX)));
+        let mut boarded = Vec::new();
+        for (_, open) in all.range_mut(first..=last) {
+            if matches!(open.spot, Spot::Waits | Spot::Stands(..)) {
+                open.spot = Spot::Rides(serial);
+                boarded.push(open.query.clone());
+            }
+        }
+        boarded
+    }
+
+    /// A question that stands in this queue, taken out of it.
+    fn take(&self, queue: &Queue, now: Time) -> Option<(RunId, RemoteQuery)> {
+        let mut all = self.0.lock();
+        let found = all.iter_mut().find(|(_, open)| match &open.spot {
+            Spot::Stands(place, _) => place == queue,
+            _ => false,
+        });
+        let ((run, _), open) = found?;
+        open.spot = Spot::Out(now);
+        Some((*run, open.query.clone()))
+    }
+
+    fn answer(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
+        match self.0.lock().remove(&(run, id)) {
+            Some(open) => open.reply.send(answer).is_ok(),
+            None => false,
+        }
+    }
+
+    fn forget(&self, run: RunId, id: AskId) {
+        self.0.lock().remove(&(run, id));
+    }
+}
+
+impl Core {
+    /// Asks a run's code, wherever it is, and waits for the answer until a moment.
+    pub(crate) async fn query_remote(
+        self: &Arc<Self>,
+        run: RunId,
+        question: Question,
+        until: Time,
+    ) -> Result<QueryAnswer> {
+        let id = AskId(self.draw());
+        let answer = self.queries.add(run, RemoteQuery { id, question })?;
+        let answered = tokio::select! {
+            answer = answer => answer.map_err(|_| Error::ShuttingDown),
+            failed = self.follow_query(run, id) => Err(failed),
+            () = self.clock.sleep_until(until) => Err(Error::TimedOut("the answer to the query")),
+            () = self.stopping.cancelled() => Err(Error::ShuttingDown),
+        };
+        self.queries.forget(run, id);
+        answered
+    }
+
+    /// Keeps a question where it can be answered, while the run changes. Ends only if it fails.
+    async fn follow_query(self: &Arc<Self>, run: RunId, id: AskId) -> Error {
+        let follower = Follower::default();
+        if let Err(error) = self.followers.follow(&follower, run) {
+            return error;
+        }
+        loop {
+            let head = match self.head(RunKey::Run(run)).await {
+                Ok(head) => head,
+                Err(error) => return error,
+            };
+            let look_again = self.place_query(&head, id);
+            tokio::select! {
+                () = follower.changed() => {}
+                () = self.clock.sleep_until(look_again) => {}
+            }
+        }
+    }
+
+    /// Moves a question to where it belongs now; says when to look again at the latest.
+    fn place_query(&self, head: &Head, id: AskId) -> Time {
+        let now = self.now();
+        let later = now.after(limits::QUERY);
+        let Some(spot) = self.queries.spot(head.run, id) else { return later };
+        let record = &head.record;
+        let out = record.turn.as_ref().is_some_and(|turn| turn.started.is_some());
+        let next = match &spot {
+            Spot::Rides(serial) if out && record.serial == *serial => return later,
+            Spot::Out(since) if since.after(limits::QUERY) > now => {
+                return since.after(limits::QUERY);
+            }
+            Spot::Stands(place, since) if is_at_rest(head) => {
+                let patience = since.after(limits::QUERY_STICKY);
+                if *place == head.queue || patience > now {
+                    return patience.max(now.after(limits::QUERY_STICKY));
+                }
+                // The worker that has the run in its cache does not come for it.
+                Spot::Stands(head.queue.clone(), now)
+            }
+            _ if is_at_rest(head) => {
+                let sticky = record.sticky.as_ref().filter(|_| head.status.is_open());
+                let place = sticky.map_or(&head.queue, |sticky| &sticky.queue);
+                Spot::Stands(place.clone(), now)
+            }
+            _ => Spot::Waits,
+        };
+        if let Spot::Stands(place, _) = &next {
+            self.queries.move_to(head.run, id, next.clone());
+            self.polls.turn_waits(head.run.namespace, place);
+            return now.after(limits::QUERY_STICKY);
+        }
+        self.queries.move_to(head.run, id, next);
+        later
+    }
+
+    /// A question that stands alone in this queue.
+    pub(super) async fn take_query(&self, queue: &Queue) -> Result<Option<Taken>> {
+        let Some((run, query)) = self.queries.take(queue, self.now()) else { return Ok(None) };
+        let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
+        let history = events(run, &read.batches)?;
+        let state: State = state(&read)?;
+        let turn = RemoteTurn {
+            token: Default::default(),
+            run,
+            workflow_id: state.started.workflow_id.clone(),
+            name: state.started.name.clone(),
+            queue: state.started.queue.clone(),
+            attempt: 1,
+            previous_started: state.last_started,
+            started: EventId(0),
+            events: history,
+            updates: Vec::new(),
+            queries: Vec::new(),
+        };
+        Ok(Some(Taken::Ask(Box::new(RemoteAsk { query, turn }))))
+    }
+
+    /// A worker answers a question; false if nobody waits for it any more.
+    pub(crate) fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
+        self.queries.answer(run, id, answer)
+    }
+}
+
+/// Whether the run's code has seen everything that there is.
+fn is_at_rest(head: &Head) -> bool {
+    let closed = !head.status.is_open();
+    let seen = head.record.turn.is_none() && head.inbox == head.consumed;
+    closed || (seen && head.record.serial > 0)
+}
