@@ -1,8 +1,12 @@
 //! What can be said on the command line, and nothing else.
 
+mod serve;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+
+pub(crate) use serve::{LogLevel, Serve};
 
 /// Looks after the durable workflows in a Bowline store file.
 ///
@@ -83,6 +87,7 @@ pub(crate) enum Command {
         #[arg(long, default_value = "bowline")]
         by: String,
     },
+    Serve(Serve),
     /// List work that should not be there at all; exit code 1 if there is any.
     Orphans {
         /// The store file.

@@ -6,6 +6,7 @@ mod check;
 mod demo;
 mod list;
 mod orphans;
+mod serve;
 mod show;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Terminate { store, workflow_id, reason, by } => {
             cancel::terminate(&store, &workflow_id, reason, by, print).await
         }
+        Command::Serve(serve) => serve::run(serve, print).await,
         Command::Orphans { store } => orphans::run(&store, print).await,
         Command::Check { store } => check::run(&store, print).await,
         Command::Backup { store, to } => backup::run(&store, &to, print).await,

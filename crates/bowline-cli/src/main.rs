@@ -11,7 +11,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    match compose::runtime().and_then(|runtime| runtime.block_on(command::run(args))) {
+    match compose::runtime(&args.command).and_then(|runtime| runtime.block_on(command::run(args))) {
         Ok(code) => code,
         Err(error) => {
             print::error(&error);

@@ -3,4 +3,13 @@
 //! This is the only crate that speaks Temporal's words. It translates and has no rules: what may
 //! happen to a run is decided in `bowline-core`, what a worker is told is written there first.
 
+mod door;
+mod serve;
+mod status;
+mod stubs;
+
+pub mod limits;
 pub mod translate;
+
+pub use door::Door;
+pub use serve::{Listening, ServeError, serve};

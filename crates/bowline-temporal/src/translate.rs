@@ -5,16 +5,20 @@
 //! lays core's fields over it. A payload in `Wire` format is a serialised `Payloads`, wherever it
 //! stands; a search field's `wire` is a serialised `Payload`, a failure's a `Failure`.
 
+pub(crate) mod command;
 mod event;
-mod failure;
-mod payload;
-mod time;
-mod word;
+pub(crate) mod failure;
+pub(crate) mod payload;
+pub(crate) mod retry;
+pub(crate) mod time;
+pub(crate) mod update;
+pub(crate) mod word;
 
 use prost::{DecodeError, Message};
 
 use bowline_core::Blob;
 
+pub(crate) use event::retry_policy;
 pub use event::{event, history};
 pub use failure::failure;
 pub use payload::{keep, payloads};

@@ -145,7 +145,7 @@ fn queue(queue: &Queue, run: Run<'_>) -> TaskQueue {
     TaskQueue { name, kind: TaskQueueKind::Normal.into(), ..Default::default() }
 }
 
-fn retry_policy(policy: &RetryPolicy) -> WireRetryPolicy {
+pub(crate) fn retry_policy(policy: &RetryPolicy) -> WireRetryPolicy {
     WireRetryPolicy {
         initial_interval: Some(time::span(policy.initial.0)),
         backoff_coefficient: policy.coefficient,

@@ -1,6 +1,7 @@
 //! Failures: the sender's own form if there is one, else an application failure.
 
 use bowline_core::{Failure, Payload, Timeout, Verdict};
+use prost::Message;
 use temporalio_protos::temporal::api::failure::v1 as wire;
 use temporalio_protos::temporal::api::failure::v1::failure::FailureInfo;
 
@@ -34,8 +35,10 @@ pub fn failure(failure: &Failure) -> Result<wire::Failure> {
     })
 }
 
+pub(crate) use failure as show;
+
 /// The same, where there may be none.
-pub(super) fn option(failure: &Option<Failure>) -> Result<Option<wire::Failure>> {
+pub(crate) fn option(failure: &Option<Failure>) -> Result<Option<wire::Failure>> {
     failure.as_ref().map(self::failure).transpose()
 }
 
@@ -56,6 +59,33 @@ pub(super) fn timed_out(
         failure_info: Some(FailureInfo::TimeoutFailureInfo(info)),
         ..Default::default()
     })
+}
+
+/// A failure that a sender reports: the whole of it is kept, and what rules read is read.
+pub(crate) fn take(sent: &wire::Failure) -> Failure {
+    use FailureInfo as I;
+    let (kind, verdict) = match &sent.failure_info {
+        Some(I::ApplicationFailureInfo(info)) => {
+            let pause = time::given_limit(info.next_retry_delay.as_ref());
+            let verdict = match (info.non_retryable, pause) {
+                (true, _) => Verdict::Never,
+                (false, Some(pause)) => Verdict::After(pause),
+                (false, None) => Verdict::ByPolicy,
+            };
+            (info.r#type.clone(), verdict)
+        }
+        Some(I::CanceledFailureInfo(_)) => ("Canceled".to_owned(), Verdict::Never),
+        Some(I::TerminatedFailureInfo(_)) => ("Terminated".to_owned(), Verdict::Never),
+        Some(I::ServerFailureInfo(info)) if info.non_retryable => (String::new(), Verdict::Never),
+        _ => (String::new(), Verdict::ByPolicy),
+    };
+    Failure {
+        message: sent.message.clone(),
+        kind,
+        verdict,
+        wire: Some(sent.encode_to_vec().into()),
+        ..Failure::default()
+    }
 }
 
 #[cfg(test)]

@@ -46,13 +46,13 @@ fn map(fields: &Fields) -> Result<HashMap<String, wire::Payload>> {
 }
 
 /// What travels beside an input.
-pub(super) fn header(fields: &Fields) -> Result<Option<wire::Header>> {
+pub(crate) fn header(fields: &Fields) -> Result<Option<wire::Header>> {
     let header = || Ok(wire::Header { fields: map(fields)? });
     (!fields.is_empty()).then(header).transpose()
 }
 
 /// What lists show.
-pub(super) fn memo(fields: &Fields) -> Result<Option<wire::Memo>> {
+pub(crate) fn memo(fields: &Fields) -> Result<Option<wire::Memo>> {
     let memo = || Ok(wire::Memo { fields: map(fields)? });
     (!fields.is_empty()).then(memo).transpose()
 }
@@ -72,7 +72,7 @@ pub(super) fn details(fields: &Fields) -> Result<HashMap<String, wire::Payloads>
 }
 
 /// What runs are found by.
-pub(super) fn search(attributes: &SearchAttributes) -> Result<Option<wire::SearchAttributes>> {
+pub(crate) fn search(attributes: &SearchAttributes) -> Result<Option<wire::SearchAttributes>> {
     if attributes.is_empty() {
         return Ok(None);
     }
@@ -109,6 +109,108 @@ fn search_field(field: &SearchField) -> Result<wire::Payload> {
     let mut payload = encoded("json/plain", &Blob::from(value.to_string().into_bytes()));
     payload.metadata.insert("type".to_owned(), kind.as_bytes().to_vec());
     Ok(payload)
+}
+
+/// Payloads that a sender gave, if they gave any.
+pub(crate) fn take(sent: Option<&wire::Payloads>) -> Option<Payload> {
+    sent.map(keep)
+}
+
+/// Keeps one payload, in the form of a list of one.
+fn keep_one(payload: &wire::Payload) -> Payload {
+    keep(&wire::Payloads { payloads: vec![payload.clone()] })
+}
+
+/// Named payloads that a sender gave.
+pub(crate) fn take_fields(sent: &HashMap<String, wire::Payload>) -> Fields {
+    sent.iter().map(|(name, payload)| (name.clone(), keep_one(payload))).collect()
+}
+
+/// What travels beside an input.
+pub(crate) fn take_header(sent: Option<&wire::Header>) -> Fields {
+    sent.map(|header| take_fields(&header.fields)).unwrap_or_default()
+}
+
+/// A memo.
+pub(crate) fn take_memo(sent: Option<&wire::Memo>) -> Fields {
+    sent.map(|memo| take_fields(&memo.fields)).unwrap_or_default()
+}
+
+/// Changes of a memo: an empty payload, or a null, removes its key.
+pub(crate) fn take_memo_changes(sent: Option<&wire::Memo>) -> BTreeMap<String, Option<Payload>> {
+    let fields = sent.into_iter().flat_map(|memo| &memo.fields);
+    fields
+        .map(|(name, payload)| (name.clone(), (!is_null(payload)).then(|| keep_one(payload))))
+        .collect()
+}
+
+/// The payloads of a marker.
+pub(crate) fn take_details(sent: &HashMap<String, wire::Payloads>) -> Fields {
+    sent.iter().map(|(name, payloads)| (name.clone(), keep(payloads))).collect()
+}
+
+/// What runs are found by; a value that does not read as one is named.
+pub(crate) fn take_search(
+    sent: Option<&wire::SearchAttributes>,
+) -> std::result::Result<SearchAttributes, String> {
+    let changes = take_search_changes(sent)?;
+    Ok(changes.into_iter().filter_map(|(name, field)| Some((name, field?))).collect())
+}
+
+/// Changes of search attributes: a null removes its key.
+pub(crate) fn take_search_changes(
+    sent: Option<&wire::SearchAttributes>,
+) -> std::result::Result<BTreeMap<String, Option<SearchField>>, String> {
+    let fields = sent.into_iter().flat_map(|search| &search.indexed_fields);
+    fields
+        .map(|(name, payload)| {
+            if is_null(payload) {
+                return Ok((name.clone(), None));
+            }
+            let value = take_value(payload).map_err(|why| format!("{name}: {why}"))?;
+            let field = SearchField { value, wire: Some(payload.encode_to_vec().into()) };
+            Ok((name.clone(), Some(field)))
+        })
+        .collect()
+}
+
+fn is_null(payload: &wire::Payload) -> bool {
+    let encoding = payload.metadata.get("encoding").map(Vec::as_slice);
+    payload.data.is_empty()
+        || encoding == Some(b"binary/null")
+        || payload.data == b"null"
+        || payload.data == b"[]"
+}
+
+/// A search value, by the type that the sender names, or else by what it looks like.
+fn take_value(payload: &wire::Payload) -> std::result::Result<SearchValue, String> {
+    use serde_json::Value as V;
+    let value: V = serde_json::from_slice(&payload.data).map_err(|why| why.to_string())?;
+    let kind = payload.metadata.get("type").map(Vec::as_slice).unwrap_or_default();
+    let words = |list: Vec<V>| list.into_iter().map(|word| Some(word.as_str()?.to_owned()));
+    let read = match (kind, value) {
+        // One value may come as a list of one.
+        (b"KeywordList" | b"", V::Array(list)) => {
+            words(list).collect::<Option<Vec<_>>>().map(SearchValue::Keywords)
+        }
+        (_, V::Array(mut list)) if list.len() == 1 => scalar(kind, list.remove(0)),
+        (_, value) => scalar(kind, value),
+    };
+    read.ok_or_else(|| "the value is not of the type that it claims".to_owned())
+}
+
+fn scalar(kind: &[u8], value: serde_json::Value) -> Option<SearchValue> {
+    use serde_json::Value as V;
+    Some(match (kind, value) {
+        (b"Text", V::String(text)) => SearchValue::Text(text),
+        (b"Datetime", V::String(text)) => SearchValue::Time(time::read_moment(&text)?),
+        (b"Keyword" | b"", V::String(text)) => SearchValue::Keyword(text),
+        (b"Double", V::Number(number)) => SearchValue::Double(number.as_f64()?),
+        (b"Int" | b"", V::Number(number)) if number.is_i64() => SearchValue::Int(number.as_i64()?),
+        (b"", V::Number(number)) => SearchValue::Double(number.as_f64()?),
+        (b"Bool" | b"", V::Bool(yes)) => SearchValue::Bool(yes),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -8,20 +8,40 @@ use prost_wkt_types::{Duration as WireSpan, Timestamp};
 const MICROS: i64 = 1_000_000;
 
 /// A moment.
-pub(super) fn moment(time: Time) -> Timestamp {
+pub(crate) fn moment(time: Time) -> Timestamp {
     let nanos = i32::try_from(time.0.rem_euclid(MICROS) * 1_000).expect("below a second");
     Timestamp { seconds: time.0.div_euclid(MICROS), nanos }
 }
 
 /// A span; one beyond the wire's range becomes the longest that it has.
-pub(super) fn span(span: Duration) -> WireSpan {
+pub(crate) fn span(span: Duration) -> WireSpan {
     let nanos = i32::try_from(span.subsec_nanos()).expect("below a second");
     WireSpan { seconds: i64::try_from(span.as_secs()).unwrap_or(i64::MAX), nanos }
 }
 
 /// A span that may be unset.
-pub(super) fn limit(limit: Option<Span>) -> Option<WireSpan> {
+pub(crate) fn limit(limit: Option<Span>) -> Option<WireSpan> {
     limit.map(|limit| span(limit.0))
+}
+
+/// A span that a sender gave; a negative one is none.
+pub(crate) fn given(span: Option<&WireSpan>) -> Option<Span> {
+    let span = span?;
+    let seconds = u64::try_from(span.seconds).ok()?;
+    let nanos = u32::try_from(span.nanos).ok()?;
+    Some(Span(Duration::new(seconds, nanos)))
+}
+
+/// A limit that a sender gave; zero stands for none.
+pub(crate) fn given_limit(limit: Option<&WireSpan>) -> Option<Span> {
+    given(limit).filter(|span| !span.0.is_zero())
+}
+
+/// A moment in the form that JSON has for it.
+pub(crate) fn read_moment(text: &str) -> Option<Time> {
+    let at: Timestamp = text.parse().ok()?;
+    let micros = at.seconds.checked_mul(MICROS)?;
+    Some(Time(micros.checked_add(i64::from(at.nanos / 1_000))?))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! SDK reads as "something else".
 
 use bowline_core::{
-    ChildRefusal, ExternalRefusal, Initiator, ParentClose, RetryState, Reuse, Timeout, TurnFault,
+    ChildRefusal, Conflict, ExternalRefusal, Initiator, ParentClose, RetryState, Reuse, Status,
+    Timeout, TurnFault,
 };
 use temporalio_protos::temporal::api::enums::v1 as wire;
 
@@ -49,7 +50,7 @@ pub(super) fn initiator(initiator: Initiator) -> i32 {
 }
 
 /// What becomes of a child when its parent closes.
-pub(super) fn parent_close(close: ParentClose) -> i32 {
+pub(crate) fn parent_close(close: ParentClose) -> i32 {
     use wire::ParentClosePolicy as W;
     let word = match close {
         ParentClose::Cancel => W::RequestCancel,
@@ -70,6 +71,80 @@ pub(super) fn reuse(reuse: Reuse) -> i32 {
         _ => W::Unspecified,
     };
     word.into()
+}
+
+/// What becomes of a child when its parent closes, as a sender says it.
+pub(crate) fn take_parent_close(word: i32) -> ParentClose {
+    use wire::ParentClosePolicy as W;
+    match W::try_from(word) {
+        Ok(W::Abandon) => ParentClose::Abandon,
+        Ok(W::RequestCancel) => ParentClose::Cancel,
+        _ => ParentClose::Terminate,
+    }
+}
+
+/// Whether a workflow id may be used again, as a sender says it.
+pub(crate) fn take_reuse(word: i32) -> Reuse {
+    use wire::WorkflowIdReusePolicy as W;
+    match W::try_from(word) {
+        Ok(W::AllowDuplicateFailedOnly) => Reuse::AllowUnlessCompleted,
+        Ok(W::RejectDuplicate) => Reuse::Refuse,
+        _ => Reuse::Allow,
+    }
+}
+
+/// What a start does if a run is open, as a sender says it.
+// The third word for reuse is deprecated, and still what older SDKs say.
+#[allow(deprecated)]
+pub(crate) fn take_conflict(word: i32, reuse: i32, unsaid: Conflict) -> Conflict {
+    use wire::{WorkflowIdConflictPolicy as W, WorkflowIdReusePolicy as R};
+    if R::try_from(reuse) == Ok(R::TerminateIfRunning) {
+        return Conflict::TerminateExisting;
+    }
+    match W::try_from(word) {
+        Ok(W::UseExisting) => Conflict::UseExisting,
+        Ok(W::TerminateExisting) => Conflict::TerminateExisting,
+        Ok(W::Fail) => Conflict::Refuse,
+        _ => unsaid,
+    }
+}
+
+/// Where a run stands.
+pub(crate) fn status(status: Status) -> wire::WorkflowExecutionStatus {
+    use wire::WorkflowExecutionStatus as W;
+    match status {
+        Status::Running | Status::Cancelling => W::Running,
+        Status::Completed => W::Completed,
+        Status::Failed => W::Failed,
+        Status::Cancelled => W::Canceled,
+        Status::TimedOut => W::TimedOut,
+        Status::Terminated => W::Terminated,
+        Status::ContinuedAsNew => W::ContinuedAsNew,
+        _ => W::Unspecified,
+    }
+}
+
+/// Why a worker cannot answer a turn.
+pub(crate) fn take_fault(word: i32) -> TurnFault {
+    use wire::WorkflowTaskFailedCause as W;
+    match W::try_from(word) {
+        Ok(W::NonDeterministicError) => TurnFault::Nondeterminism,
+        Ok(W::ResetStickyTaskQueue) => TurnFault::StickyReset,
+        Ok(W::PayloadsTooLarge) => TurnFault::TooLarge,
+        _ => TurnFault::CodeFailed,
+    }
+}
+
+/// The name of a fault, as it is told to the worker whose answer was refused.
+pub(crate) fn fault_name(fault: TurnFault) -> String {
+    let word = wire::WorkflowTaskFailedCause::try_from(turn_fault(fault)).unwrap_or_default();
+    let name = word.as_str_name().trim_start_matches("WORKFLOW_TASK_FAILED_CAUSE_");
+    name.split('_').map(capitalised).collect()
+}
+
+fn capitalised(word: &str) -> String {
+    let (first, rest) = word.split_at(1.min(word.len()));
+    format!("{first}{}", rest.to_lowercase())
 }
 
 /// Why a child could not be started.
@@ -106,7 +181,7 @@ pub(super) fn signal_refusal(refusal: ExternalRefusal) -> i32 {
 }
 
 /// Why a turn's answer was refused.
-pub(super) fn turn_fault(fault: TurnFault) -> i32 {
+pub(crate) fn turn_fault(fault: TurnFault) -> i32 {
     use wire::WorkflowTaskFailedCause as W;
     let word = match fault {
         TurnFault::CodeFailed => W::WorkflowWorkerUnhandledFailure,

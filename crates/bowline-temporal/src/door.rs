@@ -1,0 +1,153 @@
+//! One line per call: who is asked, and in which file the answer is made.
+//!
+//! What has no line here answers `UNIMPLEMENTED`; docs/temporal.md lists every call.
+
+mod activity;
+mod history;
+mod namespace;
+mod nexus;
+mod poll;
+mod query;
+mod shown;
+mod start;
+mod turn;
+mod update;
+mod visibility;
+mod worker;
+mod workflow;
+
+use std::sync::Arc;
+
+use bowline_engine::Engine;
+use temporalio_protos::temporal::api::workflowservice::v1::*;
+use tonic::{Request, Response};
+
+use crate::{
+    status::Answer,
+    stubs::{
+        health::{
+            HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus,
+            health_server::Health,
+        },
+        operator::operator_service_server::OperatorService,
+        workflow::workflow_service_server::WorkflowService,
+    },
+};
+
+/// The door: an engine, and what Temporal's clients may ask of it.
+#[derive(Clone)]
+pub struct Door {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    space: namespace::Space,
+    workers: worker::Workers,
+}
+
+impl Door {
+    /// A door on an engine, whose runs all live in one namespace of this name.
+    pub fn new(engine: Engine, namespace: impl Into<String>) -> Self {
+        let space = namespace::Space::new(engine, namespace.into());
+        Self { inner: Arc::new(Inner { space, workers: worker::Workers::default() }) }
+    }
+
+    fn space(&self, namespace: &str) -> Answer<&namespace::Space> {
+        self.inner.space.named(namespace)
+    }
+}
+
+/// Declares the calls that are answered, each by a function of one of the files below.
+macro_rules! calls {
+    ($($call:ident($request:ty) -> $response:ty = $function:path;)*) => {
+        #[tonic::async_trait]
+        impl WorkflowService for Door {
+            $(
+                async fn $call(&self, request: Request<$request>) -> Answer<Response<$response>> {
+                    Ok(Response::new(Box::pin($function(self, request)).await?))
+                }
+            )*
+        }
+    };
+}
+
+calls! {
+    get_system_info(GetSystemInfoRequest) -> GetSystemInfoResponse = namespace::system_info;
+    get_cluster_info(GetClusterInfoRequest) -> GetClusterInfoResponse = namespace::cluster_info;
+    describe_namespace(DescribeNamespaceRequest) -> DescribeNamespaceResponse =
+        namespace::describe;
+    list_namespaces(ListNamespacesRequest) -> ListNamespacesResponse = namespace::list;
+    start_workflow_execution(StartWorkflowExecutionRequest) -> StartWorkflowExecutionResponse =
+        start::start;
+    signal_with_start_workflow_execution(SignalWithStartWorkflowExecutionRequest)
+        -> SignalWithStartWorkflowExecutionResponse = start::signal_with_start;
+    signal_workflow_execution(SignalWorkflowExecutionRequest) -> SignalWorkflowExecutionResponse =
+        workflow::signal;
+    request_cancel_workflow_execution(RequestCancelWorkflowExecutionRequest)
+        -> RequestCancelWorkflowExecutionResponse = workflow::cancel;
+    terminate_workflow_execution(TerminateWorkflowExecutionRequest)
+        -> TerminateWorkflowExecutionResponse = workflow::terminate;
+    describe_workflow_execution(DescribeWorkflowExecutionRequest)
+        -> DescribeWorkflowExecutionResponse = workflow::describe;
+    get_workflow_execution_history(GetWorkflowExecutionHistoryRequest)
+        -> GetWorkflowExecutionHistoryResponse = history::page;
+    get_workflow_execution_history_reverse(GetWorkflowExecutionHistoryReverseRequest)
+        -> GetWorkflowExecutionHistoryReverseResponse = history::page_back;
+    list_workflow_executions(ListWorkflowExecutionsRequest) -> ListWorkflowExecutionsResponse =
+        visibility::list;
+    count_workflow_executions(CountWorkflowExecutionsRequest) -> CountWorkflowExecutionsResponse =
+        visibility::count;
+    query_workflow(QueryWorkflowRequest) -> QueryWorkflowResponse = query::ask;
+    respond_query_task_completed(RespondQueryTaskCompletedRequest)
+        -> RespondQueryTaskCompletedResponse = query::answer;
+    update_workflow_execution(UpdateWorkflowExecutionRequest) -> UpdateWorkflowExecutionResponse =
+        update::update;
+    poll_workflow_execution_update(PollWorkflowExecutionUpdateRequest)
+        -> PollWorkflowExecutionUpdateResponse = update::poll;
+    poll_workflow_task_queue(PollWorkflowTaskQueueRequest) -> PollWorkflowTaskQueueResponse =
+        turn::poll;
+    respond_workflow_task_completed(RespondWorkflowTaskCompletedRequest)
+        -> RespondWorkflowTaskCompletedResponse = turn::complete;
+    respond_workflow_task_failed(RespondWorkflowTaskFailedRequest)
+        -> RespondWorkflowTaskFailedResponse = turn::fail;
+    reset_sticky_task_queue(ResetStickyTaskQueueRequest) -> ResetStickyTaskQueueResponse =
+        turn::reset_sticky;
+    poll_activity_task_queue(PollActivityTaskQueueRequest) -> PollActivityTaskQueueResponse =
+        activity::poll;
+    respond_activity_task_completed(RespondActivityTaskCompletedRequest)
+        -> RespondActivityTaskCompletedResponse = activity::complete;
+    respond_activity_task_failed(RespondActivityTaskFailedRequest)
+        -> RespondActivityTaskFailedResponse = activity::fail;
+    respond_activity_task_canceled(RespondActivityTaskCanceledRequest)
+        -> RespondActivityTaskCanceledResponse = activity::cancelled;
+    record_activity_task_heartbeat(RecordActivityTaskHeartbeatRequest)
+        -> RecordActivityTaskHeartbeatResponse = activity::heartbeat;
+    respond_activity_task_completed_by_id(RespondActivityTaskCompletedByIdRequest)
+        -> RespondActivityTaskCompletedByIdResponse = activity::complete_by_id;
+    respond_activity_task_failed_by_id(RespondActivityTaskFailedByIdRequest)
+        -> RespondActivityTaskFailedByIdResponse = activity::fail_by_id;
+    respond_activity_task_canceled_by_id(RespondActivityTaskCanceledByIdRequest)
+        -> RespondActivityTaskCanceledByIdResponse = activity::cancelled_by_id;
+    record_activity_task_heartbeat_by_id(RecordActivityTaskHeartbeatByIdRequest)
+        -> RecordActivityTaskHeartbeatByIdResponse = activity::heartbeat_by_id;
+    poll_nexus_task_queue(PollNexusTaskQueueRequest) -> PollNexusTaskQueueResponse = nexus::poll;
+    respond_nexus_task_completed(RespondNexusTaskCompletedRequest)
+        -> RespondNexusTaskCompletedResponse = nexus::complete;
+    respond_nexus_task_failed(RespondNexusTaskFailedRequest) -> RespondNexusTaskFailedResponse =
+        nexus::fail;
+    record_worker_heartbeat(RecordWorkerHeartbeatRequest) -> RecordWorkerHeartbeatResponse =
+        worker::heartbeat;
+    shutdown_worker(ShutdownWorkerRequest) -> ShutdownWorkerResponse = worker::shutdown;
+    describe_task_queue(DescribeTaskQueueRequest) -> DescribeTaskQueueResponse =
+        worker::describe_queue;
+}
+
+#[tonic::async_trait]
+impl OperatorService for Door {}
+
+#[tonic::async_trait]
+impl Health for Door {
+    async fn check(&self, _: Request<HealthCheckRequest>) -> Answer<Response<HealthCheckResponse>> {
+        Ok(Response::new(HealthCheckResponse { status: ServingStatus::Serving.into() }))
+    }
+}

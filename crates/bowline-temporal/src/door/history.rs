@@ -1,0 +1,140 @@
+//! History, page by page; and the wait for more of it.
+
+use bowline_core::{Event, EventId, RunId};
+use bowline_engine::store::Head;
+use temporalio_protos::temporal::api::{
+    enums::v1::HistoryEventFilterType, history::v1::History, workflowservice::v1::*,
+};
+use tonic::Request;
+
+use super::{Door, namespace::Space, poll};
+use crate::{
+    limits,
+    status::{self, Answer},
+    translate,
+};
+
+/// As many events as one page holds, and where the next page begins, if there is one.
+pub(super) fn first_page<'e>(events: &[&'e Event]) -> (Vec<&'e Event>, Option<EventId>) {
+    page_of(events, limits::HISTORY_PAGE)
+}
+
+fn page_of<'e>(events: &[&'e Event], longest: usize) -> (Vec<&'e Event>, Option<EventId>) {
+    let mut bytes = 0;
+    let mut page = Vec::new();
+    for event in events {
+        let weight = usize::try_from(event.weight()).unwrap_or(usize::MAX);
+        let is_full = page.len() >= longest || bytes + weight > limits::HISTORY_PAGE_BYTES;
+        if is_full && !page.is_empty() {
+            return (page, Some(event.id));
+        }
+        bytes += weight;
+        page.push(*event);
+    }
+    (page, None)
+}
+
+/// Where a page begins: the run stays the same, whatever becomes of its workflow id.
+pub(super) fn token(run: RunId, next: EventId) -> Vec<u8> {
+    let mut token = vec![1];
+    token.extend(run.uuid.to_be_bytes());
+    token.extend(next.0.to_be_bytes());
+    token
+}
+
+fn read_token(space: &Space, token: &[u8]) -> Answer<(RunId, EventId)> {
+    let bad = || status::invalid("Invalid NextPageToken.");
+    let (Some(1), 25) = (token.first(), token.len()) else { return Err(bad()) };
+    let uuid = token[1..17].try_into().map_err(|_| bad())?;
+    let next = token[17..].try_into().map_err(|_| bad())?;
+    let run = RunId { uuid: u128::from_be_bytes(uuid), ..space.engine.mint() };
+    Ok((run, EventId(u64::from_be_bytes(next))))
+}
+
+/// A page of history, in the order of time.
+pub(super) async fn page(
+    door: &Door,
+    request: Request<GetWorkflowExecutionHistoryRequest>,
+) -> Answer<GetWorkflowExecutionHistoryResponse> {
+    let space = door.space(&request.get_ref().namespace)?;
+    let patience = poll::patience(&request, limits::WAIT);
+    let request = request.into_inner();
+    let (head, next) = match request.next_page_token.as_slice() {
+        [] => (space.head(request.execution.as_ref()).await?, EventId(1)),
+        token => {
+            let (run, next) = read_token(space, token)?;
+            (space.engine.head(run).await.map_err(status::of)?, next)
+        }
+    };
+    let only_close = i32::from(HistoryEventFilterType::CloseEvent);
+    let only_close = request.history_event_filter_type == only_close;
+    if request.wait_new_event {
+        let wanted = if only_close { EventId(u64::MAX) } else { next };
+        let waited = tokio::time::timeout(patience, space.engine.grown(head.run, wanted)).await;
+        match waited {
+            Ok(grown) => grown.map_err(status::of)?,
+            // Nothing yet: the same question again.
+            Err(_) => return Ok(waiting(head.run, next)),
+        };
+    }
+    let events = space.engine.history(head.run).await.map_err(status::of)?;
+    if only_close {
+        let last: Vec<_> = events.last().into_iter().collect();
+        return answer(space, &head, &last, Vec::new());
+    }
+    let longest = usize::try_from(request.maximum_page_size).unwrap_or(0);
+    let longest = if longest == 0 { limits::HISTORY_PAGE } else { longest };
+    let rest: Vec<_> = events.iter().filter(|event| event.id >= next).collect();
+    let (page, after) = page_of(&rest, longest.min(limits::HISTORY_PAGE));
+    let is_open = events.last().is_none_or(|event| !event.kind.closes());
+    let end = events.last().map_or(next, |event| event.id.plus(1));
+    let after = after.or((request.wait_new_event && is_open).then_some(end));
+    let next_page_token = after.map(|after| token(head.run, after)).unwrap_or_default();
+    answer(space, &head, &page, next_page_token)
+}
+
+fn waiting(run: RunId, next: EventId) -> GetWorkflowExecutionHistoryResponse {
+    GetWorkflowExecutionHistoryResponse {
+        history: Some(History::default()),
+        next_page_token: token(run, next),
+        ..Default::default()
+    }
+}
+
+fn answer(
+    space: &Space,
+    head: &Head,
+    events: &[&Event],
+    next_page_token: Vec<u8>,
+) -> Answer<GetWorkflowExecutionHistoryResponse> {
+    let history = translate::history(events.iter().copied(), space.run(head.queue.as_str()));
+    let history = Some(history.map_err(status::untranslatable)?);
+    Ok(GetWorkflowExecutionHistoryResponse { history, next_page_token, ..Default::default() })
+}
+
+/// A page of history, the newest event first.
+pub(super) async fn page_back(
+    door: &Door,
+    request: Request<GetWorkflowExecutionHistoryReverseRequest>,
+) -> Answer<GetWorkflowExecutionHistoryReverseResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let (head, last) = match request.next_page_token.as_slice() {
+        [] => (space.head(request.execution.as_ref()).await?, EventId(u64::MAX)),
+        token => {
+            let (run, last) = read_token(space, token)?;
+            (space.engine.head(run).await.map_err(status::of)?, last)
+        }
+    };
+    let events = space.engine.history(head.run).await.map_err(status::of)?;
+    let longest = usize::try_from(request.maximum_page_size).unwrap_or(0);
+    let longest = if longest == 0 { limits::HISTORY_PAGE } else { longest };
+    let rest: Vec<_> = events.iter().rev().filter(|event| event.id <= last).collect();
+    let (page, after) = page_of(&rest, longest.min(limits::HISTORY_PAGE));
+    let next_page_token = after.map(|after| token(head.run, after)).unwrap_or_default();
+    let told = answer(space, &head, &page, next_page_token)?;
+    Ok(GetWorkflowExecutionHistoryReverseResponse {
+        history: told.history,
+        next_page_token: told.next_page_token,
+    })
+}

@@ -1,0 +1,156 @@
+//! The control channel of a worker: Temporal carries it as a Nexus queue of its own kind.
+//!
+//! In:    notices that the engine has for a worker.
+//! Out:   one task with all of them; what the worker has is acknowledged.
+//! Never: other Nexus work. This server has none, and such a queue stays empty.
+
+use bowline_core::{CancelActivity, ControlQueue, EventId, NoticeId, RunId, Token};
+use prost::Message;
+use temporalio_protos::temporal::api::{
+    common::v1::Payload,
+    enums::v1::TaskQueueKind,
+    nexus::v1::{Request as NexusRequest, StartOperationRequest, request::Variant},
+    nexusservices::workerservice::v1::ExecuteCommandsRequest,
+    worker::v1::{CancelActivityCommand, WorkerCommand, worker_command::Type},
+    workflowservice::v1::*,
+};
+use tonic::Request;
+
+use super::{Door, namespace::Space, poll};
+use crate::{
+    limits,
+    status::{self, Answer},
+    translate::time,
+};
+
+const SERVICE: &str = "temporal.api.nexusservices.workerservice.v1.WorkerService";
+
+/// A worker waits on its control channel.
+pub(super) async fn poll(
+    door: &Door,
+    request: Request<PollNexusTaskQueueRequest>,
+) -> Answer<PollNexusTaskQueueResponse> {
+    let space = door.space(&request.get_ref().namespace)?;
+    let engine = &space.engine;
+    let until = poll::until(engine, &request, limits::POLL);
+    let request = request.into_inner();
+    door.inner.workers.heard(&request.worker_heartbeat, engine.now());
+    let queue = request.task_queue.unwrap_or_default();
+    if queue.name.is_empty() {
+        return Err(status::invalid("TaskQueue is not set on request."));
+    }
+    if queue.kind != i32::from(TaskQueueKind::WorkerCommands) {
+        tokio::time::sleep(until.since(engine.now())).await;
+        return Ok(PollNexusTaskQueueResponse::default());
+    }
+    let control = ControlQueue::from(queue.name.as_str());
+    let notices = engine.poll_control(&control, until).await;
+    if notices.is_empty() {
+        return Ok(PollNexusTaskQueueResponse::default());
+    }
+    let now = engine.now();
+    for notice in &notices {
+        let waited = now.since(notice.decided_at);
+        tracing::debug!(run = %notice.run, activity = %notice.activity, ?waited, "cancel pushed");
+    }
+    Ok(PollNexusTaskQueueResponse {
+        task_token: token(&control, &notices),
+        request: Some(NexusRequest {
+            scheduled_time: Some(time::moment(now)),
+            variant: Some(Variant::StartOperation(operation(&notices))),
+            ..Default::default()
+        }),
+        ..Default::default()
+    })
+}
+
+fn operation(notices: &[CancelActivity]) -> StartOperationRequest {
+    let commands = notices.iter().map(|notice| {
+        // The worker compares these bytes with those that it was handed.
+        let token = Token::activity(notice.run, notice.activity, notice.attempt).to_blob();
+        let cancel = CancelActivityCommand { task_token: token.as_slice().to_vec() };
+        WorkerCommand { r#type: Some(Type::CancelActivity(cancel)) }
+    });
+    let body = ExecuteCommandsRequest { commands: commands.collect() };
+    let metadata = [("encoding".to_owned(), b"binary/protobuf".to_vec())];
+    StartOperationRequest {
+        service: SERVICE.to_owned(),
+        operation: "ExecuteCommands".to_owned(),
+        payload: Some(Payload {
+            metadata: metadata.into_iter().collect(),
+            data: body.encode_to_vec(),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+/// What the task is about, in its token: any process can acknowledge it.
+#[derive(Clone, PartialEq, Message)]
+struct Errand {
+    #[prost(string, tag = "1")]
+    control: String,
+    #[prost(message, repeated, tag = "2")]
+    notices: Vec<Item>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Item {
+    #[prost(bytes = "vec", tag = "1")]
+    run: Vec<u8>,
+    #[prost(uint64, tag = "2")]
+    activity: u64,
+    #[prost(uint32, tag = "3")]
+    attempt: u32,
+    #[prost(bool, tag = "4")]
+    cancel: bool,
+}
+
+fn token(control: &ControlQueue, notices: &[CancelActivity]) -> Vec<u8> {
+    let item = |notice: &CancelActivity| Item {
+        run: notice.run.uuid.to_be_bytes().to_vec(),
+        activity: notice.activity.0,
+        attempt: notice.attempt,
+        cancel: notice.cancel,
+    };
+    let notices = notices.iter().map(item).collect();
+    Errand { control: control.to_string(), notices }.encode_to_vec()
+}
+
+fn read(space: &Space, token: &[u8]) -> Option<(ControlQueue, Vec<NoticeId>)> {
+    let errand = Errand::decode(token).ok()?;
+    let like = space.engine.mint();
+    let notice = |item: &Item| {
+        let uuid = u128::from_be_bytes(item.run.as_slice().try_into().ok()?);
+        let (activity, attempt) = (EventId(item.activity), item.attempt);
+        Some(NoticeId { run: RunId { uuid, ..like }, activity, attempt, cancel: item.cancel })
+    };
+    let notices: Option<Vec<_>> = errand.notices.iter().map(notice).collect();
+    notices.filter(|notices| !notices.is_empty()).map(|all| (errand.control.into(), all))
+}
+
+/// The worker has what it was sent.
+pub(super) async fn complete(
+    door: &Door,
+    request: Request<RespondNexusTaskCompletedRequest>,
+) -> Answer<RespondNexusTaskCompletedResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let (control, notices) = read(space, &request.task_token)
+        .ok_or_else(|| status::invalid("Error deserializing task token."))?;
+    space.engine.acknowledge(&control, &notices).await.map_err(status::of)?;
+    Ok(RespondNexusTaskCompletedResponse {})
+}
+
+/// The worker could not do it: the notices are sent again after a while.
+pub(super) async fn fail(
+    door: &Door,
+    request: Request<RespondNexusTaskFailedRequest>,
+) -> Answer<RespondNexusTaskFailedResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let (control, _) = read(space, &request.task_token)
+        .ok_or_else(|| status::invalid("Error deserializing task token."))?;
+    tracing::warn!(%control, "a worker refused its commands");
+    Ok(RespondNexusTaskFailedResponse {})
+}

@@ -1,0 +1,79 @@
+//! How a call that waits does so: for a bounded time, and not for somebody who has gone.
+
+use std::time::Duration;
+
+use bowline_core::Time;
+use bowline_engine::{Engine, Wait};
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Status};
+
+use crate::status::Answer;
+
+/// How long a caller lets a call wait: a bound of ours, or a little less than its own deadline.
+pub(super) fn patience<T>(request: &Request<T>, longest: Duration) -> Duration {
+    let deadline = request.metadata().get("grpc-timeout").and_then(|text| text.to_str().ok());
+    match deadline.and_then(read_timeout) {
+        // The answer still has to travel.
+        Some(own) => longest.min(own - (own / 10).min(Duration::from_secs(2))),
+        None => longest,
+    }
+}
+
+/// The moment until which a caller lets a call wait.
+pub(super) fn until<T>(engine: &Engine, request: &Request<T>, longest: Duration) -> Time {
+    engine.now().after(patience(request, longest))
+}
+
+/// gRPC's own form: digits and one letter.
+fn read_timeout(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at(text.len().checked_sub(1)?);
+    let number: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(number.checked_mul(3600)?),
+        "M" => Duration::from_secs(number.checked_mul(60)?),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
+}
+
+/// Runs something that takes work for a caller on a task of its own, so that work which is being
+/// taken is not lost half-way if the caller goes. It is told so, and stops waiting.
+pub(super) async fn apart<T, F>(until: Time, work: impl FnOnce(Wait) -> F) -> Answer<T>
+where
+    T: Send + 'static,
+    F: Future<Output = Answer<T>> + Send + 'static,
+{
+    let gone = CancellationToken::new();
+    let _tells = gone.clone().drop_guard();
+    let working = tokio::spawn(work(Wait { until, gone }));
+    working.await.map_err(|failed| Status::internal(failed.to_string()))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_read_as_grpc_writes_them() {
+        assert_eq!(read_timeout("70S"), Some(Duration::from_secs(70)));
+        assert_eq!(read_timeout("70000000u"), Some(Duration::from_secs(70)));
+        assert_eq!(read_timeout("1H"), Some(Duration::from_secs(3600)));
+        for bad in ["", "S", "7", "7x", "-1S", "99999999999999999999S"] {
+            assert_eq!(read_timeout(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_before_its_callers_deadline() {
+        let mut request = Request::new(());
+        let minute = Duration::from_secs(60);
+        assert_eq!(patience(&request, minute), minute);
+        request.metadata_mut().insert("grpc-timeout", "70S".parse().unwrap());
+        assert_eq!(patience(&request, minute), minute);
+        request.metadata_mut().insert("grpc-timeout", "10S".parse().unwrap());
+        assert_eq!(patience(&request, minute), Duration::from_secs(9));
+    }
+}

@@ -1,0 +1,160 @@
+//! A client starts a run.
+
+use bowline_core::{Blob, Conflict, Rules, Signal, WorkflowStarted};
+use bowline_engine::StartOptions;
+use prost::Message;
+use temporalio_protos::temporal::api::{
+    enums::v1::WorkflowExecutionStatus,
+    history::v1::{
+        HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as Kept,
+    },
+    workflowservice::v1::*,
+};
+use tonic::Request;
+
+use super::Door;
+use crate::{
+    status::{self, Answer},
+    translate::{failure, payload, retry, time::given_limit, word},
+};
+
+pub(super) async fn start(
+    door: &Door,
+    request: Request<StartWorkflowExecutionRequest>,
+) -> Answer<StartWorkflowExecutionResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    if request.request_id.is_empty() {
+        return Err(status::invalid("RequestId is not set on request."));
+    }
+    if !request.completion_callbacks.is_empty() {
+        return Err(status::invalid("this server has no completion callbacks"));
+    }
+    let started = started(&request)?;
+    let options = StartOptions {
+        started,
+        reuse: word::take_reuse(request.workflow_id_reuse_policy),
+        conflict: word::take_conflict(
+            request.workflow_id_conflict_policy,
+            request.workflow_id_reuse_policy,
+            Conflict::Refuse,
+        ),
+        signal: None,
+        wire: wire(&request),
+    };
+    let begun = space.engine.begin(options).await.map_err(status::of)?;
+    Ok(StartWorkflowExecutionResponse {
+        run_id: begun.run.to_string(),
+        started: begun.is_new,
+        status: WorkflowExecutionStatus::Running.into(),
+        ..Default::default()
+    })
+}
+
+pub(super) async fn signal_with_start(
+    door: &Door,
+    request: Request<SignalWithStartWorkflowExecutionRequest>,
+) -> Answer<SignalWithStartWorkflowExecutionResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    if request.signal_name.is_empty() {
+        return Err(status::invalid("SignalName is not set on request."));
+    }
+    let signal = Signal {
+        name: request.signal_name.as_str().into(),
+        input: payload::take(request.signal_input.as_ref()),
+        header: payload::take_header(request.header.as_ref()),
+        identity: request.identity.as_str().into(),
+        request_id: request.request_id.as_str().into(),
+        ..Signal::default()
+    };
+    let start = plain(request);
+    let options = StartOptions {
+        started: started(&start)?,
+        reuse: word::take_reuse(start.workflow_id_reuse_policy),
+        conflict: word::take_conflict(
+            start.workflow_id_conflict_policy,
+            start.workflow_id_reuse_policy,
+            Conflict::UseExisting,
+        ),
+        signal: Some(signal),
+        wire: wire(&start),
+    };
+    let begun = space.engine.begin(options).await.map_err(status::of)?;
+    Ok(SignalWithStartWorkflowExecutionResponse {
+        run_id: begun.run.to_string(),
+        started: begun.is_new,
+        ..Default::default()
+    })
+}
+
+/// The half of a signal-with-start that is a start.
+fn plain(with: SignalWithStartWorkflowExecutionRequest) -> StartWorkflowExecutionRequest {
+    StartWorkflowExecutionRequest {
+        namespace: with.namespace,
+        workflow_id: with.workflow_id,
+        workflow_type: with.workflow_type,
+        task_queue: with.task_queue,
+        input: with.input,
+        workflow_execution_timeout: with.workflow_execution_timeout,
+        workflow_run_timeout: with.workflow_run_timeout,
+        workflow_task_timeout: with.workflow_task_timeout,
+        identity: with.identity,
+        request_id: with.request_id,
+        workflow_id_reuse_policy: with.workflow_id_reuse_policy,
+        workflow_id_conflict_policy: with.workflow_id_conflict_policy,
+        retry_policy: with.retry_policy,
+        cron_schedule: with.cron_schedule,
+        memo: with.memo,
+        search_attributes: with.search_attributes,
+        header: with.header,
+        workflow_start_delay: with.workflow_start_delay,
+        user_metadata: with.user_metadata,
+        priority: with.priority,
+        ..Default::default()
+    }
+}
+
+fn started(request: &StartWorkflowExecutionRequest) -> Answer<WorkflowStarted> {
+    let queue = request.task_queue.as_ref().map(|queue| queue.name.as_str());
+    let name = request.workflow_type.as_ref().map(|named| named.name.as_str());
+    Ok(WorkflowStarted {
+        name: name.unwrap_or_default().into(),
+        workflow_id: request.workflow_id.as_str().into(),
+        queue: queue.unwrap_or_default().into(),
+        rules: Rules::REMOTE,
+        input: payload::take(request.input.as_ref()),
+        header: payload::take_header(request.header.as_ref()),
+        run_timeout: given_limit(request.workflow_run_timeout.as_ref()),
+        chain_timeout: given_limit(request.workflow_execution_timeout.as_ref()),
+        turn_timeout: given_limit(request.workflow_task_timeout.as_ref()),
+        identity: request.identity.as_str().into(),
+        retry: request.retry_policy.as_ref().map(retry::take),
+        cron: request.cron_schedule.clone(),
+        delay: given_limit(request.workflow_start_delay.as_ref()),
+        last_result: payload::take(request.last_completion_result.as_ref()),
+        last_failure: request.continued_failure.as_ref().map(failure::take),
+        memo: payload::take_memo(request.memo.as_ref()),
+        search: payload::take_search(request.search_attributes.as_ref())
+            .map_err(status::invalid)?,
+        request_id: request.request_id.as_str().into(),
+        ..WorkflowStarted::default()
+    })
+}
+
+/// What is stored with the first event because core has no place for it.
+fn wire(request: &StartWorkflowExecutionRequest) -> Option<Blob> {
+    let kept = WorkflowExecutionStartedEventAttributes {
+        priority: request.priority.clone(),
+        ..Default::default()
+    };
+    let says = kept.priority.is_some();
+    let event = HistoryEvent {
+        user_metadata: request.user_metadata.clone(),
+        links: request.links.clone(),
+        attributes: says.then_some(Kept::WorkflowExecutionStartedEventAttributes(kept)),
+        ..Default::default()
+    };
+    let bytes = event.encode_to_vec();
+    (!bytes.is_empty()).then(|| bytes.into())
+}

@@ -1,0 +1,237 @@
+//! Turns: a worker takes one, and answers it, or says that it cannot.
+
+use bowline_core::{Blob, FailTurn, Identity, Span, StartTurn, Sticky, Token, TurnAnswer};
+use bowline_core::{TurnVerdict, limits as core_limits};
+use bowline_engine::{RemoteTurn, Taken};
+use prost::Message;
+use temporalio_protos::temporal::api::{
+    enums::v1::{TaskQueueKind, VersioningBehavior},
+    history::v1::{
+        HistoryEvent, WorkflowTaskCompletedEventAttributes, history_event::Attributes as Kept,
+    },
+    taskqueue::v1::{StickyExecutionAttributes, TaskQueue},
+    workflowservice::v1::*,
+};
+use tonic::Request;
+
+use super::{Door, history, namespace::Space, poll, query, shown};
+use crate::{
+    limits,
+    status::{self, Answer},
+    translate::{command, failure, time, update, word},
+};
+
+/// A worker waits for a turn, or for a question to a run at rest.
+pub(super) async fn poll(
+    door: &Door,
+    request: Request<PollWorkflowTaskQueueRequest>,
+) -> Answer<PollWorkflowTaskQueueResponse> {
+    let engine = door.space(&request.get_ref().namespace)?.engine.clone();
+    let until = poll::until(&engine, &request, limits::POLL);
+    let request = request.into_inner();
+    let place = request.task_queue.clone().unwrap_or_default();
+    if place.name.is_empty() {
+        return Err(status::invalid("TaskQueue is not set on request."));
+    }
+    door.inner.workers.polled(&place.name, &request.identity, engine.now());
+    let control = door
+        .inner
+        .workers
+        .control(&request.worker_instance_key, &request.worker_control_task_queue);
+    let start = StartTurn {
+        worker: request.identity.as_str().into(),
+        request_id: engine.mint().to_string().into(),
+        control,
+        wire: None,
+    };
+    let queue = place.name.as_str().into();
+    let taken = poll::apart(until, |wait| async move {
+        engine.poll_turn(&queue, start, wait).await.map_err(status::of)
+    });
+    let space = door.space(&request.namespace)?;
+    let sticky = place.kind == i32::from(TaskQueueKind::Sticky);
+    match taken.await? {
+        Some(Taken::Turn(turn)) => handed_out(space, &turn, sticky),
+        Some(Taken::Ask(ask)) => query::handed_out(space, &ask, sticky),
+        // Anything but a message without a single field would be read as a turn.
+        None => Ok(PollWorkflowTaskQueueResponse::default()),
+    }
+}
+
+/// A turn as its worker is shown it. One that has the run in its cache gets what is new.
+pub(super) fn handed_out(
+    space: &Space,
+    turn: &RemoteTurn,
+    has_cache: bool,
+) -> Answer<PollWorkflowTaskQueueResponse> {
+    let from = if has_cache { turn.previous_started.plus(1) } else { bowline_core::EventId(1) };
+    let events: Vec<_> = turn.events.iter().filter(|event| event.id >= from).collect();
+    let (events, rest) = history::first_page(&events);
+    let next_page_token = rest.map(|next| history::token(turn.run, next)).unwrap_or_default();
+    let queue = turn.queue.as_str();
+    let mut queries = std::collections::HashMap::new();
+    for query in &turn.queries {
+        queries.insert(query.id.to_string(), query::shown(&query.question)?);
+    }
+    let messages: Result<Vec<_>, _> =
+        turn.updates.iter().map(|request| update::message(request, turn.started)).collect();
+    let history = crate::translate::history(events.iter().copied(), space.run(queue));
+    let tail = |back: usize| {
+        let at = turn.events.len().checked_sub(back)?;
+        Some(time::moment(turn.events.get(at)?.time))
+    };
+    Ok(PollWorkflowTaskQueueResponse {
+        task_token: turn.token.as_slice().to_vec(),
+        workflow_execution: Some(shown::execution(turn.run, &turn.workflow_id)),
+        workflow_type: Some(shown::workflow_type(&turn.name)),
+        previous_started_event_id: shown::number(turn.previous_started),
+        started_event_id: shown::number(turn.started),
+        attempt: i32::try_from(turn.attempt).unwrap_or(i32::MAX),
+        history: Some(history.map_err(status::untranslatable)?),
+        next_page_token,
+        workflow_execution_task_queue: Some(TaskQueue {
+            name: queue.to_owned(),
+            kind: TaskQueueKind::Normal.into(),
+            ..Default::default()
+        }),
+        scheduled_time: tail(2),
+        started_time: tail(1),
+        queries,
+        messages: messages.map_err(status::untranslatable)?,
+        ..Default::default()
+    })
+}
+
+/// A worker answers a turn.
+pub(super) async fn complete(
+    door: &Door,
+    request: Request<RespondWorkflowTaskCompletedRequest>,
+) -> Answer<RespondWorkflowTaskCompletedResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let token = space.token(&request.task_token)?;
+    let engine = &space.engine;
+    let new_run = || engine.mint();
+    let commands = command::take(&request.commands, &request.messages, &new_run)
+        .map_err(|why| status::invalid(format!("BadRequest: {why}")))?;
+    let sticky = sticky(request.sticky_attributes.as_ref());
+    let control = door
+        .inner
+        .workers
+        .control(&request.worker_instance_key, &request.worker_control_task_queue);
+    let again = request.return_new_workflow_task.then(|| StartTurn {
+        worker: request.identity.as_str().into(),
+        request_id: engine.mint().to_string().into(),
+        control,
+        wire: None,
+    });
+    let kept = Answers::of(&request);
+    let answer = |token: Token| TurnAnswer {
+        worker: Identity::from(request.identity.as_str()),
+        sticky: sticky.clone(),
+        again: request.force_create_new_workflow_task,
+        sdk_metadata: kept.sdk_metadata.clone(),
+        metering: kept.metering.clone(),
+        worker_version: kept.worker_version.clone(),
+        deployment: kept.deployment.clone(),
+        wire: kept.wire.clone(),
+        ..TurnAnswer::new(token, commands.clone())
+    };
+    let answered = engine.answer_turn(&request.task_token, answer, again).await;
+    let answered = answered.map_err(status::of)?;
+    query::answered(space, token.run, request.query_results);
+    status::verdict(&answered.verdict)?;
+    let reset_history_event_id = match answered.verdict {
+        TurnVerdict::Dropped => shown::number(answered.last_started),
+        _ => 0,
+    };
+    let next = answered.next.map(|turn| handed_out(space, &turn, sticky.is_some()));
+    Ok(RespondWorkflowTaskCompletedResponse {
+        workflow_task: next.transpose()?,
+        reset_history_event_id,
+        ..Default::default()
+    })
+}
+
+/// What a worker says beside its commands, to be kept as it is.
+struct Answers {
+    sdk_metadata: Option<Blob>,
+    metering: Option<Blob>,
+    worker_version: Option<Blob>,
+    deployment: Option<Blob>,
+    wire: Option<Blob>,
+}
+
+impl Answers {
+    // The version stamp is deprecated on the wire, and still what older SDKs send.
+    #[allow(deprecated)]
+    fn of(request: &RespondWorkflowTaskCompletedRequest) -> Self {
+        let deployment = request.deployment_options.as_ref().filter(|o| !o.build_id.is_empty());
+        let version = deployment.map(|options| {
+            temporalio_protos::temporal::api::deployment::v1::WorkerDeploymentVersion {
+                build_id: options.build_id.clone(),
+                deployment_name: options.deployment_name.clone(),
+            }
+        });
+        let kept = WorkflowTaskCompletedEventAttributes {
+            binary_checksum: request.binary_checksum.clone(),
+            versioning_behavior: request.versioning_behavior,
+            ..Default::default()
+        };
+        let unsaid = i32::from(VersioningBehavior::Unspecified);
+        let says = !kept.binary_checksum.is_empty() || kept.versioning_behavior != unsaid;
+        let event = HistoryEvent {
+            attributes: Some(Kept::WorkflowTaskCompletedEventAttributes(kept)),
+            ..Default::default()
+        };
+        Self {
+            sdk_metadata: kept_bytes(&request.sdk_metadata),
+            metering: kept_bytes(&request.metering_metadata),
+            worker_version: kept_bytes(&request.worker_version_stamp),
+            deployment: kept_bytes(&version),
+            wire: says.then(|| event.encode_to_vec().into()),
+        }
+    }
+}
+
+fn kept_bytes<M: Message>(message: &Option<M>) -> Option<Blob> {
+    message.as_ref().map(|message| message.encode_to_vec().into())
+}
+
+fn sticky(sent: Option<&StickyExecutionAttributes>) -> Option<Sticky> {
+    let sent = sent?;
+    let queue = sent.worker_task_queue.as_ref().filter(|queue| !queue.name.is_empty())?;
+    let patience = time::given_limit(sent.schedule_to_start_timeout.as_ref());
+    let patience = patience.unwrap_or(Span(core_limits::TURN_TIMEOUT));
+    Some(Sticky { queue: queue.name.as_str().into(), patience })
+}
+
+/// A worker cannot answer a turn.
+pub(super) async fn fail(
+    door: &Door,
+    request: Request<RespondWorkflowTaskFailedRequest>,
+) -> Answer<RespondWorkflowTaskFailedResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    space.token(&request.task_token)?;
+    let fail = |token: Token| FailTurn {
+        token,
+        worker: request.identity.as_str().into(),
+        fault: word::take_fault(request.cause),
+        failure: request.failure.as_ref().map(failure::take),
+    };
+    space.engine.fail_turn(&request.task_token, fail).await.map_err(status::of)?;
+    Ok(RespondWorkflowTaskFailedResponse {})
+}
+
+/// A worker has thrown a run out of its cache.
+pub(super) async fn reset_sticky(
+    door: &Door,
+    request: Request<ResetStickyTaskQueueRequest>,
+) -> Answer<ResetStickyTaskQueueResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let head = space.head(request.execution.as_ref()).await?;
+    space.engine.reset_sticky(head.run).await.map_err(status::of)?;
+    Ok(ResetStickyTaskQueueResponse {})
+}

@@ -1,0 +1,119 @@
+//! Lists of runs.
+
+mod language;
+
+use bowline_core::{RunId, Time};
+use bowline_engine::store::{Filter, Head};
+use temporalio_protos::temporal::api::{
+    common::v1::Payload,
+    workflowservice::v1::{count_workflow_executions_response::AggregationGroup, *},
+};
+use tonic::Request;
+
+use super::{Door, namespace::Space, workflow};
+use crate::{
+    limits,
+    status::{self, Answer},
+    translate::word,
+};
+use language::Query;
+
+type Place = (Time, RunId);
+
+pub(super) async fn list(
+    door: &Door,
+    request: Request<ListWorkflowExecutionsRequest>,
+) -> Answer<ListWorkflowExecutionsResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let query = Query::parse(&request.query).map_err(status::invalid)?;
+    if query.groups {
+        return Err(status::invalid("a list cannot be grouped: count instead"));
+    }
+    let wanted = usize::try_from(request.page_size).unwrap_or(0);
+    let wanted = if wanted == 0 { limits::LIST_PAGE } else { wanted.min(limits::LIST_PAGE) };
+    let mut after = read_token(space, &request.next_page_token)?;
+    let mut executions = Vec::new();
+    loop {
+        let (heads, next) = page(space, &query, after).await?;
+        let mut heads = heads.into_iter();
+        for head in heads.by_ref() {
+            if query.accepts(&head) {
+                executions.push(workflow::info(&head, None)?);
+            }
+            after = Some((head.started_at, head.run));
+            if executions.len() == wanted {
+                break;
+            }
+        }
+        let is_last = heads.next().is_none() && next.is_none();
+        if is_last || executions.len() == wanted {
+            let next_page_token = after.filter(|_| !is_last).map(token).unwrap_or_default();
+            return Ok(ListWorkflowExecutionsResponse { executions, next_page_token });
+        }
+    }
+}
+
+pub(super) async fn count(
+    door: &Door,
+    request: Request<CountWorkflowExecutionsRequest>,
+) -> Answer<CountWorkflowExecutionsResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let query = Query::parse(&request.query).map_err(status::invalid)?;
+    let mut by_status = std::collections::BTreeMap::<i32, i64>::new();
+    let mut after = None;
+    loop {
+        let (heads, next) = page(space, &query, after).await?;
+        for head in heads.iter().filter(|head| query.accepts(head)) {
+            *by_status.entry(word::status(head.status).into()).or_default() += 1;
+        }
+        match next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    let count = by_status.values().sum();
+    let groups = by_status
+        .into_iter()
+        .filter(|_| query.groups)
+        .map(|(status, count)| AggregationGroup { group_values: vec![name(status)], count });
+    Ok(CountWorkflowExecutionsResponse { count, groups: groups.collect() })
+}
+
+fn name(status: i32) -> Payload {
+    let text = serde_json::Value::from(language::status_name(status)).to_string();
+    let metadata = [("encoding", "json/plain"), ("type", "Keyword")];
+    let metadata = metadata.map(|(key, value)| (key.to_owned(), value.as_bytes().to_vec()));
+    Payload { metadata: metadata.into(), data: text.into_bytes(), ..Default::default() }
+}
+
+async fn page(
+    space: &Space,
+    query: &Query,
+    after: Option<Place>,
+) -> Answer<(Vec<Head>, Option<Place>)> {
+    let filter = Filter { after, limit: limits::LIST_PAGE, ..query.filter() };
+    let page = space.engine.find(filter).await.map_err(status::of)?;
+    Ok((page.runs, page.next))
+}
+
+fn token((at, run): Place) -> Vec<u8> {
+    let mut token = at.0.to_be_bytes().to_vec();
+    token.extend(run.uuid.to_be_bytes());
+    token
+}
+
+fn read_token(space: &Space, token: &[u8]) -> Answer<Option<Place>> {
+    if token.is_empty() {
+        return Ok(None);
+    }
+    let bad = || status::invalid("Invalid NextPageToken.");
+    if token.len() != 24 {
+        return Err(bad());
+    }
+    let at = token[..8].try_into().map_err(|_| bad())?;
+    let uuid = token[8..].try_into().map_err(|_| bad())?;
+    let run = RunId { uuid: u128::from_be_bytes(uuid), ..space.engine.mint() };
+    Ok(Some((Time(i64::from_be_bytes(at)), run)))
+}

@@ -1,0 +1,168 @@
+//! The query language of lists: what a client writes, and whether a run is meant by it.
+//!
+//! `field = value`, `!=`, `<`, `<=`, `>`, `>=`, `IN (…)`, `NOT IN (…)`, `BETWEEN a AND b`,
+//! `STARTS_WITH`, `NOT STARTS_WITH`, `IS NULL`, `IS NOT NULL`, joined with `AND`, `OR`, `NOT` and
+//! brackets; then `ORDER BY StartTime [ASC|DESC]` or `GROUP BY ExecutionStatus`.
+
+mod term;
+mod word;
+
+use bowline_core::Status;
+use bowline_engine::store::{Filter, Head, Order};
+use temporalio_protos::temporal::api::enums::v1::WorkflowExecutionStatus;
+
+use term::{Comparison, Term};
+use word::Words;
+
+/// How deep a query may be nested.
+const DEPTH_MAX: usize = 64;
+/// How long a query may be, in bytes.
+const LENGTH_MAX: usize = 16 * 1024;
+
+/// What a client looks for.
+#[derive(Debug)]
+pub(super) struct Query {
+    condition: Option<Condition>,
+    order: Order,
+    /// Counted by status.
+    pub(super) groups: bool,
+}
+
+#[derive(Debug)]
+enum Condition {
+    Is(Term),
+    Not(Box<Self>),
+    All(Vec<Self>),
+    Any(Vec<Self>),
+}
+
+impl Query {
+    /// Reads a query; an error says what was expected, and where.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > LENGTH_MAX {
+            return Err(format!("invalid query: it is longer than {LENGTH_MAX} bytes"));
+        }
+        let mut words = Words::read(text)?;
+        let mut query = Self { condition: None, order: Order::default(), groups: false };
+        if !words.is_at_end() && !words.sees("ORDER") && !words.sees("GROUP") {
+            query.condition = Some(any(&mut words, 0)?);
+        }
+        if words.takes("GROUP") {
+            words.expect("BY")?;
+            let field = words.name()?;
+            if field != "ExecutionStatus" {
+                return Err(format!("invalid query: cannot group by {field:?}"));
+            }
+            query.groups = true;
+        }
+        if words.takes("ORDER") {
+            words.expect("BY")?;
+            let field = words.name()?;
+            if field != "StartTime" {
+                return Err(format!("invalid query: cannot order by {field:?}, only StartTime"));
+            }
+            query.order = if words.takes("ASC") { Order::Oldest } else { Order::Newest };
+            words.takes("DESC");
+        }
+        words.finish()?;
+        Ok(query)
+    }
+
+    /// Whether a run is meant.
+    pub(super) fn accepts(&self, head: &Head) -> bool {
+        self.condition.as_ref().is_none_or(|condition| condition.accepts(head))
+    }
+
+    /// What the store can sort out itself: equal words that every run meant must have.
+    pub(super) fn filter(&self) -> Filter {
+        let mut filter = Filter { order: self.order, ..Filter::default() };
+        let must: &[Condition] = match &self.condition {
+            Some(Condition::All(all)) => all,
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        for condition in must {
+            let Condition::Is(Term { field, comparison: Comparison::Equal(value) }) = condition
+            else {
+                continue;
+            };
+            let Some(text) = value.text() else { continue };
+            match field.as_str() {
+                "WorkflowId" => filter.workflow_id = Some(text.into()),
+                "WorkflowType" => filter.name = Some(text.into()),
+                "TaskQueue" => filter.queue = Some(text.into()),
+                "ExecutionStatus" => filter.statuses = statuses(text),
+                _ => {}
+            }
+        }
+        filter
+    }
+}
+
+impl Condition {
+    fn accepts(&self, head: &Head) -> bool {
+        match self {
+            Self::Is(term) => term.accepts(head),
+            Self::Not(condition) => !condition.accepts(head),
+            Self::All(all) => all.iter().all(|condition| condition.accepts(head)),
+            Self::Any(any) => any.iter().any(|condition| condition.accepts(head)),
+        }
+    }
+}
+
+fn any(words: &mut Words, depth: usize) -> Result<Condition, String> {
+    let mut list = vec![all(words, depth)?];
+    while words.takes("OR") {
+        list.push(all(words, depth)?);
+    }
+    Ok(if list.len() == 1 { list.remove(0) } else { Condition::Any(list) })
+}
+
+fn all(words: &mut Words, depth: usize) -> Result<Condition, String> {
+    let mut list = vec![one(words, depth)?];
+    while words.takes("AND") {
+        list.push(one(words, depth)?);
+    }
+    Ok(if list.len() == 1 { list.remove(0) } else { Condition::All(list) })
+}
+
+fn one(words: &mut Words, depth: usize) -> Result<Condition, String> {
+    if depth > DEPTH_MAX {
+        return Err("invalid query: it is nested too deeply".to_owned());
+    }
+    if words.takes("NOT") {
+        return Ok(Condition::Not(Box::new(one(words, depth + 1)?)));
+    }
+    if words.takes("(") {
+        let inner = any(words, depth + 1)?;
+        words.expect(")")?;
+        return Ok(inner);
+    }
+    let (term, negated) = Term::read(words)?;
+    let is = Condition::Is(term);
+    Ok(if negated { Condition::Not(Box::new(is)) } else { is })
+}
+
+/// The name of a status in queries and answers.
+pub(super) fn status_name(status: i32) -> &'static str {
+    use WorkflowExecutionStatus as S;
+    match S::try_from(status).unwrap_or_default() {
+        S::Running => "Running",
+        S::Completed => "Completed",
+        S::Failed => "Failed",
+        S::Canceled => "Canceled",
+        S::Terminated => "Terminated",
+        S::ContinuedAsNew => "ContinuedAsNew",
+        S::TimedOut => "TimedOut",
+        _ => "Unspecified",
+    }
+}
+
+fn statuses(name: &str) -> Vec<Status> {
+    let named =
+        |status: &Status| status_name(crate::translate::word::status(*status).into()) == name;
+    Status::ALL.into_iter().filter(named).collect()
+}
+
+#[cfg(test)]
+mod tests;

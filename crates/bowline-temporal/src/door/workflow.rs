@@ -1,0 +1,226 @@
+//! What clients want of a run: signal it, cancel it, terminate it, look at it.
+
+use bowline_core::{Address, Cause, Holder, Place, Signal, State, Time};
+use bowline_engine::{
+    CancelRequest,
+    store::{ActivityRow, Head, Read, RunKey},
+};
+use temporalio_protos::temporal::api::{
+    common::v1::ActivityType,
+    enums::v1::{PendingActivityState, PendingWorkflowTaskState, TaskQueueKind},
+    taskqueue::v1::TaskQueue,
+    workflow::v1::{
+        PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo,
+        WorkflowExecutionConfig, WorkflowExecutionInfo,
+    },
+    workflowservice::v1::*,
+};
+use tonic::Request;
+
+use super::{Door, namespace::Space, shown};
+use crate::{
+    limits,
+    status::{self, Answer},
+    translate::{failure, payload, time, word},
+};
+
+pub(super) async fn signal(
+    door: &Door,
+    request: Request<SignalWorkflowExecutionRequest>,
+) -> Answer<SignalWorkflowExecutionResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let to = space.address(request.workflow_execution.as_ref())?;
+    let signal = Signal {
+        name: request.signal_name.as_str().into(),
+        input: payload::take(request.input.as_ref()),
+        header: payload::take_header(request.header.as_ref()),
+        identity: request.identity.as_str().into(),
+        request_id: request.request_id.as_str().into(),
+        ..Signal::default()
+    };
+    space.engine.signal(to, signal).await.map_err(status::of)?;
+    Ok(SignalWorkflowExecutionResponse::default())
+}
+
+/// The run that is meant, if it is one of the chain that the caller thinks of.
+async fn of_chain(
+    space: &Space,
+    named: Option<&temporalio_protos::temporal::api::common::v1::WorkflowExecution>,
+    first: &str,
+) -> Answer<Head> {
+    let head = space.head(named).await?;
+    match space.run_id(first)? {
+        Some(first) if first != head.first_run => {
+            Err(status::missing("workflow execution not found"))
+        }
+        _ => Ok(head),
+    }
+}
+
+pub(super) async fn cancel(
+    door: &Door,
+    request: Request<RequestCancelWorkflowExecutionRequest>,
+) -> Answer<RequestCancelWorkflowExecutionResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let named = request.workflow_execution.as_ref();
+    let head = of_chain(space, named, &request.first_execution_run_id).await?;
+    let cancel = CancelRequest {
+        reason: request.reason,
+        by: request.identity.into(),
+        request_id: request.request_id.into(),
+        ..CancelRequest::default()
+    };
+    let done = space.engine.cancel(head.run, cancel).await;
+    done.map_err(status::of)?;
+    Ok(RequestCancelWorkflowExecutionResponse::default())
+}
+
+pub(super) async fn terminate(
+    door: &Door,
+    request: Request<TerminateWorkflowExecutionRequest>,
+) -> Answer<TerminateWorkflowExecutionResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let named = request.workflow_execution.as_ref();
+    let head = of_chain(space, named, &request.first_execution_run_id).await?;
+    if !head.status.is_open() {
+        return Err(status::missing("workflow execution already completed"));
+    }
+    let cause = Cause::requested(request.reason, request.identity);
+    let details = payload::take(request.details.as_ref());
+    let done = space.engine.terminate_with(Address::Run(head.run), cause, details).await;
+    done.map_err(status::of)?;
+    Ok(TerminateWorkflowExecutionResponse::default())
+}
+
+pub(super) async fn describe(
+    door: &Door,
+    request: Request<DescribeWorkflowExecutionRequest>,
+) -> Answer<DescribeWorkflowExecutionResponse> {
+    let request = request.into_inner();
+    let space = door.space(&request.namespace)?;
+    let found = space.head(request.execution.as_ref()).await?;
+    // What was acknowledged is shown: reading the history takes it in.
+    space.engine.history(found.run).await.map_err(status::of)?;
+    let (head, state) = space.engine.state(found.run).await.map_err(status::of)?;
+    let read = Read { activities_max: limits::DESCRIBED, ..Read::head(RunKey::Run(found.run)) };
+    let rows = space.engine.read(read).await.map_err(status::of)?.activities;
+    let open = rows.iter().filter(|row| state.activities.contains_key(&row.activity));
+    let activities: Answer<Vec<_>> = open.map(pending_activity).collect();
+    let own = &state.started;
+    let config = WorkflowExecutionConfig {
+        task_queue: Some(TaskQueue {
+            name: own.queue.to_string(),
+            kind: TaskQueueKind::Normal.into(),
+            ..Default::default()
+        }),
+        workflow_execution_timeout: time::limit(own.chain_timeout),
+        workflow_run_timeout: time::limit(own.run_timeout),
+        default_workflow_task_timeout: Some(time::span(state.turn_timeout().0)),
+        ..Default::default()
+    };
+    Ok(DescribeWorkflowExecutionResponse {
+        execution_config: Some(config),
+        workflow_execution_info: Some(info(&head, Some(&state))?),
+        pending_activities: activities?,
+        pending_children: children(&state),
+        pending_workflow_task: pending_turn(&head),
+        ..Default::default()
+    })
+}
+
+/// A run as lists and descriptions show it.
+pub(super) fn info(head: &Head, state: Option<&State>) -> Answer<WorkflowExecutionInfo> {
+    let bad = status::untranslatable;
+    let length = i64::try_from(head.next_event.0).unwrap_or(i64::MAX) - 1;
+    let parent = state.and_then(|state| state.started.parent.as_ref());
+    let root = state.and_then(|state| state.started.root.as_ref());
+    let own = shown::execution(head.run, &head.workflow_id);
+    let lasted = head.closed_at.map(|closed| time::span(closed.since(head.started_at)));
+    Ok(WorkflowExecutionInfo {
+        r#type: Some(shown::workflow_type(&head.name)),
+        start_time: Some(time::moment(head.started_at)),
+        close_time: head.closed_at.map(time::moment),
+        status: word::status(head.status).into(),
+        history_length: length,
+        parent_execution: parent.map(|p| shown::execution(p.run, &p.workflow_id)),
+        execution_time: Some(time::moment(begins(head, state))),
+        memo: Some(payload::memo(&head.memo).map_err(bad)?.unwrap_or_default()),
+        search_attributes: Some(payload::search(&head.search).map_err(bad)?.unwrap_or_default()),
+        task_queue: head.queue.to_string(),
+        state_transition_count: i64::try_from(head.version.0).unwrap_or(i64::MAX),
+        history_size_bytes: i64::try_from(head.history_bytes).unwrap_or(i64::MAX),
+        execution_duration: lasted,
+        root_execution: Some(root.map_or_else(|| own.clone(), |(r, id)| shown::execution(*r, id))),
+        first_run_id: head.first_run.to_string(),
+        execution: Some(own),
+        ..Default::default()
+    })
+}
+
+fn begins(head: &Head, state: Option<&State>) -> Time {
+    let delay = state.and_then(|state| state.started.delay);
+    delay.map_or(head.started_at, |delay| head.started_at.after(delay.0))
+}
+
+fn pending_activity(row: &ActivityRow) -> Answer<PendingActivityInfo> {
+    let (spec, live) = (&row.spec, &row.live);
+    let start = live.started();
+    let state = match (start, &live.cancel) {
+        (Some(_), Some(_)) => PendingActivityState::CancelRequested,
+        (Some(_), None) => PendingActivityState::Started,
+        (None, _) => PendingActivityState::Scheduled,
+    };
+    let worker = start.map_or(&live.last_worker, |start| &start.worker);
+    let next = match &live.place {
+        Place::Queued { due } if live.attempt > 0 => Some(time::moment(*due)),
+        _ => None,
+    };
+    let tried = (live.attempt - live.returned).max(1);
+    let heard = start.filter(|s| matches!(s.holder, Holder::Remote { .. })).map(|s| s.heard_at);
+    let attempts_max = spec.retry.as_ref().map_or(0, |retry| retry.attempts_max);
+    let bad = status::untranslatable;
+    Ok(PendingActivityInfo {
+        activity_id: spec.id.to_string(),
+        activity_type: Some(ActivityType { name: spec.name.to_string() }),
+        state: state.into(),
+        heartbeat_details: payload::payloads(&live.heartbeat).map_err(bad)?,
+        last_heartbeat_time: heard.map(time::moment),
+        last_started_time: start.map(|start| time::moment(start.at)),
+        attempt: i32::try_from(tried).unwrap_or(i32::MAX),
+        maximum_attempts: i32::try_from(attempts_max).unwrap_or(i32::MAX),
+        scheduled_time: Some(time::moment(live.scheduled_at)),
+        last_failure: failure::option(&live.last_failure).map_err(bad)?,
+        last_worker_identity: worker.to_string(),
+        next_attempt_schedule_time: next,
+        ..Default::default()
+    })
+}
+
+fn children(state: &State) -> Vec<PendingChildExecutionInfo> {
+    let open = state.children.iter().map(|(initiated, child)| PendingChildExecutionInfo {
+        workflow_id: child.workflow_id.to_string(),
+        run_id: child.run.to_string(),
+        workflow_type_name: child.name.to_string(),
+        initiated_id: shown::number(*initiated),
+        parent_close_policy: word::parent_close(child.close),
+    });
+    open.collect()
+}
+
+fn pending_turn(head: &Head) -> Option<PendingWorkflowTaskInfo> {
+    let turn = head.record.turn.as_ref()?;
+    let state = match turn.started {
+        Some(_) => PendingWorkflowTaskState::Started,
+        None => PendingWorkflowTaskState::Scheduled,
+    };
+    Some(PendingWorkflowTaskInfo {
+        state: state.into(),
+        scheduled_time: Some(time::moment(turn.scheduled_at)),
+        original_scheduled_time: Some(time::moment(turn.first_scheduled_at)),
+        started_time: turn.started.as_ref().map(|start| time::moment(start.at)),
+        attempt: i32::try_from(turn.attempt).unwrap_or(i32::MAX),
+    })
+}

@@ -1,0 +1,26 @@
+//! Every bound of this door on one screen.
+
+use std::time::Duration;
+
+/// How long a poll for work waits before it is answered empty.
+pub const POLL: Duration = Duration::from_secs(60);
+/// How long a wait for an event, or for an update's outcome, may take.
+pub const WAIT: Duration = Duration::from_secs(20);
+/// How long a query waits for its answer, unless its caller gives it less.
+pub const QUERY: Duration = Duration::from_secs(30);
+/// How many events stand on one page of history.
+pub const HISTORY_PAGE: usize = 256;
+/// About how many bytes one page of history has.
+pub const HISTORY_PAGE_BYTES: usize = 2 * 1024 * 1024;
+/// The largest message that is read.
+pub const MESSAGE_IN: usize = 16 * 1024 * 1024;
+/// The largest message that is sent.
+pub const MESSAGE_OUT: usize = 64 * 1024 * 1024;
+/// How many runs stand on one page of a list.
+pub const LIST_PAGE: usize = 1_000;
+/// How many workers' heartbeats are remembered.
+pub const WORKERS: usize = 10_000;
+/// For how long a worker that is silent is remembered.
+pub const WORKER_SILENT: Duration = Duration::from_secs(5 * 60);
+/// How many activities of a run a description lists.
+pub const DESCRIBED: usize = 2_000;

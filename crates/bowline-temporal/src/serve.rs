@@ -1,0 +1,102 @@
+//! The port: HTTP/2, gzip, bounds on messages, and an end that loses nothing.
+
+use std::{io, net::SocketAddr, time::Duration};
+
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use tonic::{
+    codec::CompressionEncoding,
+    transport::{Server, server::TcpIncoming},
+};
+
+use crate::{
+    Door, limits,
+    stubs::{
+        health::health_server::HealthServer,
+        operator::operator_service_server::OperatorServiceServer,
+        workflow::workflow_service_server::WorkflowServiceServer,
+    },
+};
+
+/// Why the port could not be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {why}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        why: io::Error,
+    },
+    /// The server ended in a way of its own.
+    #[error("the server ended: {0}")]
+    Ended(String),
+}
+
+/// A door that is open to the network.
+#[derive(Debug)]
+pub struct Listening {
+    /// Where; the port is the real one, also where any was asked for.
+    pub address: SocketAddr,
+    stop: CancellationToken,
+    serving: JoinHandle<Result<(), tonic::transport::Error>>,
+}
+
+impl Listening {
+    /// Takes no more calls, answers those that wait, and ends. Calls that do not end in this time
+    /// are cut off: whatever they were to bring is still there for the next one who asks.
+    ///
+    /// # Errors
+    /// If the server had ended before, in a way of its own.
+    pub async fn close(mut self, within: Duration) -> Result<(), ServeError> {
+        self.stop.cancel();
+        match tokio::time::timeout(within, &mut self.serving).await {
+            Ok(ended) => flatten(ended),
+            Err(_) => {
+                self.serving.abort();
+                Ok(())
+            }
+        }
+    }
+}
+
+fn flatten(
+    ended: Result<Result<(), tonic::transport::Error>, tokio::task::JoinError>,
+) -> Result<(), ServeError> {
+    match ended {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(why)) => Err(ServeError::Ended(why.to_string())),
+        Err(why) => Err(ServeError::Ended(why.to_string())),
+    }
+}
+
+/// Opens a door to the network.
+///
+/// # Errors
+/// If the address cannot be listened on.
+pub async fn serve(door: Door, address: SocketAddr) -> Result<Listening, ServeError> {
+    let cannot = |why| ServeError::Listen { address, why };
+    let listener = TcpListener::bind(address).await.map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+    let stop = CancellationToken::new();
+    let workflow = WorkflowServiceServer::new(door.clone())
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(limits::MESSAGE_IN)
+        .max_encoding_message_size(limits::MESSAGE_OUT);
+    let operator = OperatorServiceServer::new(door.clone())
+        .accept_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(limits::MESSAGE_IN);
+    let router = Server::builder()
+        .http2_keepalive_interval(Some(Duration::from_secs(30)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(20)))
+        .add_service(workflow)
+        .add_service(operator)
+        .add_service(HealthServer::new(door).accept_compressed(CompressionEncoding::Gzip));
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let stopped = stop.clone().cancelled_owned();
+    let serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, stopped));
+    Ok(Listening { address, stop, serving })
+}
