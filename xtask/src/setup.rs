@@ -5,6 +5,7 @@
 //! Never: quiet. A step that cannot do its work fails, and says what the machine lacks.
 
 mod postgres;
+mod python;
 mod scratch;
 
 use std::any::Any;
@@ -30,7 +31,7 @@ struct Ready {
 }
 
 /// In this order, and taken away in the opposite one.
-const STEPS: &[Step] = &[scratch::STEP, postgres::STEP];
+const STEPS: &[Step] = &[scratch::STEP, postgres::STEP, python::STEP];
 
 /// Everything that was prepared; dropping it takes it away.
 pub(crate) struct Prepared {

@@ -1,0 +1,9 @@
+//! Temporal's own SDKs, unmodified, against the real server: a process each, a store file, a port.
+
+mod bad_input;
+mod cancels;
+mod crash;
+mod features;
+mod hello;
+mod python;
+mod server;

@@ -1,0 +1,63 @@
+//! `bowline serve` as a process of its own.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+/// A server on a store file of its own, on a port of its own.
+pub(crate) struct Server {
+    process: Child,
+    /// Where SDKs find it.
+    pub(crate) address: String,
+    store: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// Starts one.
+    pub(crate) fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = folder.path().join("runs.db");
+        let (process, address) = open(&store, "127.0.0.1:0");
+        Self { process, address, store, _folder: folder }
+    }
+
+    /// Pulls the plug, as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().expect("it can be killed");
+        self.process.wait().expect("it has ended");
+    }
+
+    /// Starts it again, on the same file and the same port.
+    pub(crate) fn restart(&mut self) {
+        let (process, address) = open(&self.store, &self.address);
+        assert_eq!(address, self.address);
+        self.process = process;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have been killed by the test.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn open(store: &PathBuf, listen: &str) -> (Child, String) {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_bowline"))
+        .args(["serve", "--json", "--listen", listen, "--store"])
+        .arg(store)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+    let line = lines.next().expect("a first line").expect("that reads");
+    let told: serde_json::Value = serde_json::from_str(&line).expect("one object of JSON");
+    let address = told["listening"].as_str().expect("its address").to_owned();
+    // Nobody reads on: whatever it still says must not fill a pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    (process, address)
+}
