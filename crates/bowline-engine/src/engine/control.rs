@@ -103,7 +103,7 @@ impl Core {
     ) -> Result<()> {
         let channel = self.control.channel(control);
         let delivered_at = self.now();
-        // Another member may have handed them out; then it is not known here when they were decided.
+        // Another member may have handed them out: then nobody here knows when they were decided.
         channel.waiting.lock().out.retain(|(_, out)| {
             let is_there = notices.contains(&out.id());
             if is_there && out.cancel {
