@@ -1,4 +1,5 @@
-//! Several real processes on one Postgres, one of them killed again and again.
+//! Several real processes on one Postgres, one of them killed again and again, and every connection
+//! ended now and then.
 //!
 //! The children (this same binary) work; the parent starts runs, cancels some, and kills. In the
 //! end every run that was acknowledged has closed as it should, every history is lawful, every
@@ -48,6 +49,9 @@ async fn whatever_is_killed_everything_acknowledged_comes_to_its_end() {
         within("a run of this round to close", engine.outcome(steps[kill * 6])).await;
         children[kill % 3].kill();
         children[kill % 3] = Worker::begin(&schema);
+        if kill % 2 == 0 {
+            schema.cut().await;
+        }
     }
     for run in holds.iter().skip(receipts.len()) {
         receipts.push(cancel(&engine, *run).await);

@@ -23,19 +23,36 @@ impl Schema {
     pub(crate) fn open(&self) -> PostgresStore {
         open(&self.name)
     }
+
+    /// Ends every connection that anybody has to it, as a server does that is restarted.
+    pub(crate) async fn cut(&self) {
+        let connected = tokio_postgres::connect(&url(), tokio_postgres::NoTls).await;
+        let (client, connection) = connected.expect("the database runs");
+        let connection = tokio::spawn(connection);
+        let ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                    WHERE application_name = $1";
+        let ended = client.query(ends, &[&self.name]).await.expect("it may end them");
+        assert!(!ended.is_empty(), "somebody was connected");
+        drop(client);
+        connection.await.expect("no panic").expect("it ends well");
+    }
 }
 
 /// Opens a schema of this name. Everybody who does is one durable system with all others.
 pub(crate) fn open(name: &str) -> PostgresStore {
-    let url = std::env::var(VARIABLE).unwrap_or_else(|_| {
-        panic!(
-            "{VARIABLE} is not set: run `cargo xtask test`, which starts a Postgres for the tests, \
-             or set it to the URL of a database that may be filled with rubbish"
-        )
-    });
+    let url = format!("{}?application_name={name}", url());
     let mut settings = Settings::default();
     name.clone_into(&mut settings.schema);
     settings.connections = 5;
     settings.poll = Duration::from_secs(2);
     PostgresStore::open_with(&url, settings).expect("the database runs")
+}
+
+fn url() -> String {
+    std::env::var(VARIABLE).unwrap_or_else(|_| {
+        panic!(
+            "{VARIABLE} is not set: run `cargo xtask test`, which starts a Postgres for the tests, \
+             or set it to the URL of a database that may be filled with rubbish"
+        )
+    })
 }
