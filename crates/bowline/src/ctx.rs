@@ -78,7 +78,11 @@ impl Ctx {
     {
         const { assert_path::<F>() };
         let _ = activity;
-        let options = self.app.registry.activity::<F>().unwrap_or_else(|error| panic!("{error}"));
+        // No closure may panic here: its place would be named instead of the caller's.
+        let options = match self.app.registry.activity::<F>() {
+            Ok(options) => options,
+            Err(error) => panic!("{error}"),
+        };
         let input = match input.give() {
             Ok(input) => input,
             Err(raw) => return ActivityCall::refused(self, raw),
@@ -109,7 +113,10 @@ impl Ctx {
     {
         const { assert_path::<F>() };
         let _ = workflow;
-        let name = self.app.registry.workflow::<F>().unwrap_or_else(|error| panic!("{error}"));
+        let name = match self.app.registry.workflow::<F>() {
+            Ok(name) => name,
+            Err(error) => panic!("{error}"),
+        };
         match input.give() {
             Ok(input) => {
                 let (name, queue) = (name.clone(), Queue::from(QUEUE));

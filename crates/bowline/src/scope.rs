@@ -125,8 +125,10 @@ impl<E> Stopped<E> {
         F: Activity<M>,
     {
         let _ = activity;
-        let name = self.app.registry.activity::<F>().map(|options| &options.name);
-        self.results(name.unwrap_or_else(|error| panic!("{error}")).as_str())
+        match self.app.registry.activity::<F>() {
+            Ok(options) => self.results(options.name.as_str()),
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// The results of every child of this workflow that had completed.
@@ -139,8 +141,10 @@ impl<E> Stopped<E> {
         F: Workflow<M>,
     {
         let _ = workflow;
-        let name = self.app.registry.workflow::<F>();
-        self.results(name.unwrap_or_else(|error| panic!("{error}")).as_str())
+        match self.app.registry.workflow::<F>() {
+            Ok(name) => self.results(name.as_str()),
+            Err(error) => panic!("{error}"),
+        }
     }
 
     #[track_caller]

@@ -120,6 +120,7 @@ where
 async fn an_activity_that_was_not_registered_is_named() {
     let text = parked(forgets_to_register).await;
     assert!(text.contains("charge` is not registered: add `.activity(charge)`"), "{text}");
+    assert!(text.contains(concat!(", at ", file!(), ":")), "the place of the call: {text}");
 }
 
 #[tokio::test]
