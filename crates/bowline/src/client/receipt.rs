@@ -24,6 +24,10 @@ impl Receipt {
     /// Waits until the cancel has come so far, everywhere in the tree of the run. A later phase
     /// implies the earlier ones; [`Phase::Clean`] is the proof that nothing is left running.
     ///
+    /// That proof may never come: for code that did not stop and was given up, or a child that was
+    /// left alone. Where that can be, wait for [`Phase::Settled`] and look at
+    /// [`CancelTree::remainder`].
+    ///
     /// # Errors
     /// If the receipt has expired.
     pub async fn wait(&self, phase: Phase) -> Result<CancelTree, ClientError> {
