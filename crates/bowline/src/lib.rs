@@ -30,12 +30,6 @@
 //! The [`manual`] begins where this ends: ten short chapters on what happens on a crash, on a
 //! cancel, and on the usual mistakes.
 
-// Links to what a feature brings lead nowhere without it. The pages are made with all of them.
-#![cfg_attr(
-    not(all(feature = "test", feature = "_rusqlite")),
-    allow(rustdoc::broken_intra_doc_links)
-)]
-
 mod activity;
 mod builder;
 mod call;
