@@ -5,7 +5,13 @@
 //! Never: shows a run that lags behind. While a turn is due or messages wait, a question waits for
 //!        the next turn; only a run at rest is asked alone.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use bowline_core::{AskId, EventId, Failure, Fields, Name, Payload, Queue, RunId, State, Time};
 use bowline_store::{Head, Read, RunKey};
@@ -76,6 +82,8 @@ enum Spot {
 
 #[derive(Debug)]
 struct Open {
+    /// The how-manyth question this is.
+    number: u64,
     query: RemoteQuery,
     spot: Spot,
     reply: oneshot::Sender<QueryAnswer>,
@@ -83,36 +91,48 @@ struct Open {
 
 /// Questions that wait for an answer.
 #[derive(Debug, Default)]
-pub(crate) struct Queries(Mutex<BTreeMap<(RunId, AskId), Open>>);
+pub(crate) struct Queries {
+    open: Mutex<BTreeMap<(RunId, AskId), Open>>,
+    asked: AtomicU64,
+}
 
 impl Queries {
     fn add(&self, run: RunId, query: RemoteQuery) -> Result<oneshot::Receiver<QueryAnswer>> {
         let (reply, answer) = oneshot::channel();
-        let mut open = self.0.lock();
+        let mut open = self.open.lock();
         if open.len() >= limits::QUERIES {
             return Err(Error::TooMany { what: "queries", limit: limits::QUERIES });
         }
-        open.insert((run, query.id), Open { query, spot: Spot::Waits, reply });
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        open.insert((run, query.id), Open { number, query, spot: Spot::Waits, reply });
         Ok(answer)
     }
 
     fn move_to(&self, run: RunId, id: AskId, spot: Spot) {
-        if let Some(open) = self.0.lock().get_mut(&(run, id)) {
+        if let Some(open) = self.open.lock().get_mut(&(run, id)) {
             open.spot = spot;
         }
     }
 
     fn spot(&self, run: RunId, id: AskId) -> Option<Spot> {
-        self.0.lock().get(&(run, id)).map(|open| open.spot.clone())
+        self.open.lock().get(&(run, id)).map(|open| open.spot.clone())
     }
 
-    /// Everything that waits for a run goes out with its turn.
-    pub(super) fn board(&self, run: RunId, serial: u64) -> Vec<RemoteQuery> {
-        let mut all = self.0.lock();
+    /// How many questions there were so far. Taken before a run is read for its turn: a question
+    /// that came later may know of messages which that turn does not show.
+    pub(super) fn asked(&self) -> u64 {
+        // Under the lock, so that a question which is counted here is there to be boarded.
+        let _open = self.open.lock();
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// What waits for a run, of the first so many questions, goes out with its turn.
+    pub(super) fn board(&self, run: RunId, serial: u64, asked: u64) -> Vec<RemoteQuery> {
+        let mut all = self.open.lock();
         let (first, last) = ((run, AskId(0)), (run, AskId(u128::MAX)));
         let mut boarded = Vec::new();
         for (_, open) in all.range_mut(first..=last) {
-            if matches!(open.spot, Spot::Waits | Spot::Stands(..)) {
+            if open.number < asked && matches!(open.spot, Spot::Waits | Spot::Stands(..)) {
                 open.spot = Spot::Rides(serial);
                 boarded.push(open.query.clone());
             }
@@ -122,7 +142,7 @@ impl Queries {
 
     /// A question that stands in this queue, taken out of it.
     fn take(&self, queue: &Queue, now: Time) -> Option<(RunId, RemoteQuery)> {
-        let mut all = self.0.lock();
+        let mut all = self.open.lock();
         let found = all.iter_mut().find(|(_, open)| match &open.spot {
             Spot::Stands(place, _) => place == queue,
             _ => false,
@@ -133,14 +153,14 @@ impl Queries {
     }
 
     fn answer(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
-        match self.0.lock().remove(&(run, id)) {
+        match self.open.lock().remove(&(run, id)) {
             Some(open) => open.reply.send(answer).is_ok(),
             None => false,
         }
     }
 
     fn forget(&self, run: RunId, id: AskId) {
-        self.0.lock().remove(&(run, id));
+        self.open.lock().remove(&(run, id));
     }
 }
 
@@ -252,4 +272,24 @@ fn is_at_rest(head: &Head) -> bool {
     let closed = !head.status.is_open();
     let seen = head.record.turn.is_none() && head.inbox == head.consumed;
     closed || (seen && head.record.serial > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client was told that its signal is there, and asks. The turn that is just being handed
+    /// out was read before that signal: the question must not ride on it.
+    #[test]
+    fn a_question_does_not_ride_on_a_turn_that_was_read_before_it() {
+        let queries = Queries::default();
+        let run = RunId::default();
+        let ask = |id| RemoteQuery { id: AskId(id), question: Question::default() };
+        let _first = queries.add(run, ask(1)).expect("there is room");
+        let asked = queries.asked();
+        let _second = queries.add(run, ask(2)).expect("there is room");
+        assert_eq!(queries.board(run, 7, asked), [ask(1)]);
+        assert_eq!(queries.spot(run, AskId(2)), Some(Spot::Waits));
+        assert_eq!(queries.board(run, 8, queries.asked()), [ask(2)], "the next turn shows it all");
+    }
 }

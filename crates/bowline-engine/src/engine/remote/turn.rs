@@ -121,9 +121,10 @@ impl Core {
                 count: 1,
                 now: self.now(),
             };
+            let asked = self.queries.asked();
             let mut claimed = self.retrying(|| self.store.claim_runs(claim.clone())).await?;
             let Some(claimed) = claimed.pop() else { return Ok(None) };
-            match self.start_turn(&claimed.read, start).await {
+            match self.start_turn(&claimed.read, start, asked).await {
                 Ok(Some(turn)) => return Ok(Some(turn)),
                 Ok(None) => {}
                 // A run that does not read must not hold up the queue.
@@ -140,6 +141,7 @@ impl Core {
         self: &Arc<Self>,
         read: &RunRead,
         start: &StartTurn,
+        asked: u64,
     ) -> Result<Option<RemoteTurn>> {
         let head = &read.head;
         let mut history = events(head.run, &read.batches)?;
@@ -160,7 +162,7 @@ impl Core {
         match self.commit(turn, Patience::Short).await {
             Ok(_) => {
                 history.extend(draft.events().iter().cloned());
-                Ok(Some(self.handed_out(&draft, token, history)))
+                Ok(Some(self.handed_out(&draft, token, history, asked)))
             }
             Err(error) if error.is_race() => Ok(None),
             Err(error) => Err(error),
@@ -177,6 +179,7 @@ impl Core {
     ) -> Result<Answered> {
         let token = decode(token)?;
         loop {
+            let asked = self.queries.asked();
             let (head, mut draft, inbox) = self.draft(token.run).await?;
             if !head.status.is_open() {
                 return Err(bowline_core::Refusal::NoSuchTurn.into());
@@ -198,7 +201,7 @@ impl Core {
             match self.commit(turn, Patience::Short).await {
                 Ok(_) => {
                     let next = match next {
-                        Some(token) => Some(self.hand_out(&draft, token).await?),
+                        Some(token) => Some(self.hand_out(&draft, token, asked).await?),
                         None => None,
                     };
                     let last_started = draft.state().last_started;
@@ -292,13 +295,19 @@ impl Core {
         Ok(history)
     }
 
-    async fn hand_out(&self, draft: &Draft, token: Token) -> Result<RemoteTurn> {
+    async fn hand_out(&self, draft: &Draft, token: Token, asked: u64) -> Result<RemoteTurn> {
         let run = draft.state().run;
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
-        Ok(self.handed_out(draft, token, events(run, &read.batches)?))
+        Ok(self.handed_out(draft, token, events(run, &read.batches)?, asked))
     }
 
-    fn handed_out(&self, draft: &Draft, token: Token, mut history: Vec<Event>) -> RemoteTurn {
+    fn handed_out(
+        &self,
+        draft: &Draft,
+        token: Token,
+        mut history: Vec<Event>,
+        asked: u64,
+    ) -> RemoteTurn {
         let state = draft.state();
         history.retain(|event| event.id <= token.started);
         history.extend(draft.record().tail(state));
@@ -313,7 +322,7 @@ impl Core {
             started: token.started,
             events: history,
             updates: draft.record().admitted.clone(),
-            queries: self.queries.board(state.run, token.serial),
+            queries: self.queries.board(state.run, token.serial, asked),
         }
     }
 }
