@@ -5,8 +5,8 @@
 //! Never: looks at anything but the state, the turn record and the given time.
 
 use crate::{
-    Alarm, AlarmKind, Blob, Cause, Code, Effect, Event, EventId, EventKind, Message, Note, Number,
-    Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time, TurnRecord, decide,
+    Alarm, AlarmKind, Birth, Blob, Cause, Code, Effect, Event, EventId, EventKind, Message, Note,
+    Number, Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time, TurnRecord, decide,
 };
 
 /// A decision in the making.
@@ -31,6 +31,8 @@ pub struct Draft {
     pub(crate) unnoted: Ranges,
     pub(crate) successor: Option<RunId>,
     pub(crate) delete: bool,
+    /// Children that go on as children of a fork, should the run close.
+    pub(crate) inherited: Ranges,
     /// Since when turns only keep a local activity alive, between one turn and the next.
     pub(crate) heartbeat_since: Option<Time>,
 }
@@ -86,6 +88,7 @@ impl Draft {
             unnoted,
             successor: None,
             delete: false,
+            inherited: Ranges::default(),
             heartbeat_since: None,
         }
     }
@@ -119,6 +122,13 @@ impl Draft {
     /// Activities that are over now without ever having started, and have no event of their own.
     pub fn skipped(&self) -> &Ranges {
         &self.skipped
+    }
+
+    /// A fork takes the run's place: children that are open in the fork are its children from now
+    /// on, and are left alone when this run closes.
+    pub fn bequeath(&mut self, fork: &Birth) {
+        let heir = State::of(fork.run, &fork.events);
+        self.inherited = heir.children.keys().copied().collect();
     }
 
     /// Whether the run may have one more signal, beside those that wait in its inbox. To be asked

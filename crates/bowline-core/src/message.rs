@@ -225,6 +225,10 @@ pub struct EndChild {
     /// How.
     #[n(2)]
     pub ending: RunEnding,
+    /// The run that the child's chain began with. Numbers are used again by other runs of the
+    /// parent's workflow id; this one never is. Earlier versions did not tell it.
+    #[n(3)]
+    pub first: Option<RunId>,
 }
 
 /// How a run ended.

@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 use minicbor::{Decode, Encode};
 
 use crate::{
-    ActivityId, Cause, Event, EventId, EventKind, External, Fields, Name, Note, ParentClose,
-    Ranges, Rules, RunId, SearchAttributes, Span, Status, Time, TimerId, UpdateId, WorkflowId,
-    WorkflowStarted, limits,
+    ActivityId, Cause, EndChild, Event, EventId, EventKind, External, Fields, Name, Note,
+    ParentClose, Ranges, Rules, RunId, SearchAttributes, Span, Status, Time, TimerId, UpdateId,
+    WorkflowId, WorkflowStarted, limits,
 };
 
 pub use request::Requests;
@@ -241,6 +241,13 @@ impl State {
     /// The rules that the run was born with.
     pub fn rules(&self) -> Rules {
         self.started.rules
+    }
+
+    /// The open child that a message says has ended. Its number may be that of a child of another
+    /// run with the same workflow id.
+    pub(crate) fn ended(&self, end: &EndChild) -> Option<&OpenChild> {
+        let open = self.children.get(&end.child);
+        open.filter(|open| end.first.is_none_or(|first| first == open.run))
     }
 
     /// How long a remote turn may take.

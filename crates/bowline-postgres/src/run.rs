@@ -68,6 +68,7 @@ impl Run {
             first_run: head.first_run,
             request_id: started.request_id.clone(),
             previous_run: started.previous_run,
+            forked: head.forked,
         };
         Self {
             head,
@@ -144,6 +145,7 @@ pub(crate) fn read(row: &Row) -> Outcome<Run> {
         parent: origin.parent.map(|above| (above.run, above.initiated)),
         root: origin.root,
         first_run: origin.first_run,
+        forked: origin.forked,
         successor: successor.map(|uuid| RunId { namespace, uuid: uuid.as_u128() }),
         cancel: blob::cancel(run, row, 26)?,
         search: Default::default(),

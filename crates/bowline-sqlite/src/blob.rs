@@ -65,6 +65,8 @@ pub(crate) struct Origin {
     pub(crate) request_id: RequestId,
     #[n(5)]
     pub(crate) previous_run: Option<RunId>,
+    #[n(6)]
+    pub(crate) forked: Option<(RunId, EventId)>,
 }
 
 /// The parent of a run.

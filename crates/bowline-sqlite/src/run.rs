@@ -112,6 +112,7 @@ fn read_label(row: &Row<'_>) -> Outcome<Label> {
         parent: origin.parent.map(|above| (above.run, above.initiated)),
         root: origin.root,
         first_run: origin.first_run,
+        forked: origin.forked,
         successor: None,
         cancel: None,
         search: Default::default(),
@@ -212,6 +213,7 @@ pub(crate) fn insert(db: Db<'_>, key: i64, head: Head, started: &WorkflowStarted
         first_run: head.first_run,
         request_id: started.request_id.clone(),
         previous_run: started.previous_run,
+        forked: head.forked,
     };
     let values = params![
         key,

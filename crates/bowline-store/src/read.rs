@@ -140,6 +140,9 @@ pub struct Head {
     pub root: RunId,
     /// The first run of its chain.
     pub first_run: RunId,
+    /// For a fork: the run whose first events it has, and the last of these. Children that were
+    /// open there are its own.
+    pub forked: Option<(RunId, EventId)>,
     /// The run that goes on in its place.
     pub successor: Option<RunId>,
     /// The cancel that was requested of it.
@@ -190,6 +193,7 @@ impl Head {
             parent: started.parent.as_ref().map(|parent| (parent.run, parent.initiated)),
             root: started.root.as_ref().map_or(run, |(root, _)| *root),
             first_run: Some(started.first_run).filter(|first| first.uuid != 0).unwrap_or(run),
+            forked: forked(birth),
             successor: None,
             cancel: None,
             search: started.search.clone(),
@@ -201,6 +205,17 @@ impl Head {
         };
         Ok((head, started))
     }
+}
+
+/// Where a run was forked from, as its first events tell.
+fn forked(birth: &Birth) -> Option<(RunId, EventId)> {
+    birth.events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::TurnFailed(failed) => {
+            let forked = failed.forked.filter(|(_, new)| *new == birth.run);
+            forked.map(|(old, _)| (old, failed.started))
+        }
+        _ => None,
+    })
 }
 
 /// How far a cancel of a run has come.

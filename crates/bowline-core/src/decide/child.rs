@@ -109,7 +109,7 @@ pub(super) fn refused(draft: &mut Draft, at: Time, child: EventId, refusal: Chil
 }
 
 pub(super) fn end(draft: &mut Draft, at: Time, end: &EndChild) {
-    let Some(open) = draft.state.children.get(&end.child).cloned() else { return };
+    let Some(open) = draft.state.ended(end).cloned() else { return };
     let Some(started) = open.started else {
         // History must show the beginning before the end.
         began(draft, at, end.child);

@@ -256,7 +256,7 @@ fn children(draft: &mut Draft, cause: &Cause, left: &mut Vec<EventId>) -> Ranges
         let cause = Draft::cause(Code::ParentClosed, Some(cause));
         let request_id = RequestId::default();
         let message = match child.close {
-            _ if child.detached => None,
+            _ if child.detached || draft.inherited.contains(id) => None,
             ParentClose::Abandon => None,
             ParentClose::Cancel => {
                 let cancel = Cancel { cause, request_id, external: None, wire: None };
@@ -290,9 +290,12 @@ fn updates(draft: &mut Draft) {
 
 fn tell_parent(draft: &mut Draft, ending: RunEnding) {
     let Some(parent) = draft.state.started.parent.clone() else { return };
-    let end = EndChild { child: parent.initiated, run: draft.state.run, ending };
+    let first = Some(draft.state.started.first_run);
+    let end = EndChild { child: parent.initiated, run: draft.state.run, ending, first };
     let message = Message::EndChild(Box::new(end));
-    let to = Address::Run(parent.run);
+    // An open run is the newest of its workflow id. If the parent is closed, a fork of it may
+    // have inherited this child; nobody else knows it.
+    let to = Address::Current(parent.run.namespace, parent.workflow_id);
     draft.effect(Effect::Post(Post { to, message, child_of: None, answer: None }));
 }
 

@@ -122,7 +122,9 @@ fn post(
         (_, Some(run)) => Address::Run(run),
         (_, None) => Address::Current(own.namespace, target.workflow_id.clone()),
     };
-    let child_of = target.child_only.then_some(own);
+    // A child that is open here is known by the run that it began with, inherited or not.
+    let known = draft.state.children.contains_key(&child);
+    let child_of = (target.child_only && !known).then_some(own);
     draft.effect(Effect::Post(Post { to, message, child_of, answer: Some(initiated) }));
 }
 

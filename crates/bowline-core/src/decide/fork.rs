@@ -2,18 +2,20 @@
 //!
 //! The prefix is cut behind a `TurnStarted`, inside a batch if need be. The turn that was begun
 //! there fails with fault `Forked`, signals that came later are brought along, and whatever was
-//! open at that point is open again.
+//! open at that point is open again. A child is not started anew: the fork inherits it, and is
+//! told its end, be it in the old run's history already or yet to come.
 
 use std::sync::Arc;
 
 use super::start::{self, birth};
 use crate::{
-    ActivityCancelled, Alarm, AlarmKind, Birth, Draft, Effect, Event, EventId, EventKind, Link,
-    Number, Refusal, Reuse, RunId, State, Time, TurnFailed, TurnFault, TurnRecord, UpdateAdmitted,
-    decide,
+    ActivityCancelled, Alarm, AlarmKind, Birth, Draft, Effect, EndChild, Event, EventId, EventKind,
+    Link, Number, Refusal, Reuse, RunId, State, Time, TurnFailed, TurnFault, TurnRecord,
+    UpdateAdmitted, decide,
 };
 
-/// Forks `history` behind event `at`, as run `new`.
+/// Forks `history` behind event `at`, as run `new`. `ends` are ends of children that the old run
+/// was not told any more.
 ///
 /// # Errors
 /// If there is no such event, or history cannot be cut there.
@@ -23,6 +25,7 @@ pub fn fork(
     old: RunId,
     new: RunId,
     now: Time,
+    ends: &[EndChild],
 ) -> Result<Birth, Refusal> {
     let cut = history
         .iter()
@@ -48,6 +51,7 @@ pub fn fork(
         ..TurnFailed::default()
     });
     bring_along(&mut draft, rest);
+    ends.iter().for_each(|end| decide::child::end(&mut draft, now, end));
     admit(&mut draft, prefix);
     end_cancelled(&mut draft);
     reopen(&mut draft, prefix);
@@ -59,10 +63,18 @@ pub fn fork(
     Ok(birth(draft, prefix.to_vec(), wake, Reuse::Allow, Link::None))
 }
 
-/// Signals and updates that came after the cut are not lost. Whatever was answered there was
-/// answered by code that this run has not run: it is asked again.
+/// Signals and updates that came after the cut are not lost, and neither is the end of a child
+/// that was open there. Whatever was answered there was answered by code that this run has not
+/// run: it is asked again.
 fn bring_along(draft: &mut Draft, rest: &[Event]) {
     for event in rest {
+        if let Some(child) = ended(&event.kind) {
+            if draft.state.children.contains_key(&child) {
+                let (kind, notes) = (event.kind.clone(), event.notes.clone());
+                draft.record_at(draft.now, kind, notes, event.wire.clone());
+            }
+            continue;
+        }
         let request = match &event.kind {
             EventKind::WorkflowSignalled(_) => {
                 draft.record_at(draft.now, event.kind.clone(), Vec::new(), event.wire.clone());
@@ -75,6 +87,18 @@ fn bring_along(draft: &mut Draft, rest: &[Event]) {
         if !draft.state.updates.contains_key(&request.id) {
             draft.event(UpdateAdmitted { request: request.clone() });
         }
+    }
+}
+
+/// The child whose end an event tells.
+fn ended(kind: &EventKind) -> Option<EventId> {
+    match kind {
+        EventKind::ChildCompleted(end) => Some(end.child),
+        EventKind::ChildFailed(end) => Some(end.child),
+        EventKind::ChildCancelled(end) => Some(end.child),
+        EventKind::ChildTimedOut(end) => Some(end.child),
+        EventKind::ChildTerminated(end) => Some(end.child),
+        _ => None,
     }
 }
 

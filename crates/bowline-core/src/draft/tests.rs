@@ -154,7 +154,7 @@ proptest! {
             return Ok(());
         }
         let cut = starts[at.index(starts.len())];
-        match fork(&world.history, cut, run(1), run(2), world.now) {
+        match fork(&world.history, cut, run(1), run(2), world.now, &[]) {
             Ok(birth) => {
                 let mut forked = World::born(birth, world.now);
                 more.iter().for_each(|step| step.make(&mut forked));

@@ -118,7 +118,12 @@ pub(crate) fn child_refused(child: u64) -> Message {
 }
 
 pub(crate) fn child_ended(child: u64, ending: RunEnding) -> Message {
-    Message::EndChild(Box::new(EndChild { child: EventId(child), run: run(9), ending }))
+    Message::EndChild(Box::new(EndChild {
+        child: EventId(child),
+        run: run(9),
+        ending,
+        first: Some(run(9)),
+    }))
 }
 
 pub(crate) fn external_done(initiated: u64) -> Message {

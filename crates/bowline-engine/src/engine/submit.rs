@@ -12,8 +12,8 @@ mod start;
 use std::sync::Arc;
 
 use bowline_core::{
-    Address, Cause, Decided, Event, EventKind, Fence, Message, Payload, ReceiptId, RunId, Signal,
-    State, Version,
+    Address, Cause, Decided, Event, EventKind, Fence, Message, Payload, Post, ReceiptId, RunId,
+    Signal, State, Version,
 };
 use bowline_store::{
     Commit, Committed, Error as StoreError, Posted, Posting, Quarantine, Read, RunKey,
@@ -166,8 +166,9 @@ impl Core {
         let is_turn = |event: &Event| matches!(event.kind, EventKind::TurnCompleted(_));
         let turns = turn.decided.events.iter().filter(|event| is_turn(event)).count();
         let run = turn.run;
+        let parent = turn.decided.state.started.parent.as_ref().map(|parent| parent.run);
         let mut folded = fold::fold(self, turn);
-        let told: Vec<_> = folded.commit.posts.iter().map(|post| post.to.clone()).collect();
+        let told: Vec<_> = folded.commit.posts.iter().map(|post| told(post, parent)).collect();
         // The answer brings along what waits by then.
         self.net.paid(run);
         let committed = match self.write(folded.commit, patience).await {
@@ -245,6 +246,14 @@ impl Core {
             async move { done.await.pop().unwrap_or(Err(StoreError::Shut)) }
         })
         .await
+    }
+}
+
+/// Whose inbox grew. A child's end goes to its parent, unless that has closed.
+fn told(post: &Post, parent: Option<RunId>) -> Address {
+    match (&post.message, parent) {
+        (Message::EndChild(_), Some(parent)) => Address::Run(parent),
+        _ => post.to.clone(),
     }
 }
 

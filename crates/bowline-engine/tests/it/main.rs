@@ -22,6 +22,7 @@ mod external;
 mod file;
 mod flow;
 mod fork;
+mod fork_child;
 mod in_step;
 mod keeping;
 mod ladder;

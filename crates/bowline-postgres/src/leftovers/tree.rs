@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use bowline_core::{ParentClose, Ranges, RunId};
+use bowline_core::{EventId, ParentClose, Ranges, RunId};
 use bowline_store::{RunLine, left_by};
 
 use crate::{
@@ -15,6 +15,9 @@ use crate::{
 /// How many runs one walk visits; a larger subtree is told in part, and says so.
 pub(crate) const WALK_MAX: usize = 100_000;
 
+/// A fork, and the number up to which children of the old run are its own.
+type Heir = (RunId, EventId);
+
 pub(super) struct Tree<'a> {
     db: Db<'a>,
     parents: HashMap<RunId, Option<Ranges>>,
@@ -23,13 +26,13 @@ pub(super) struct Tree<'a> {
 /// Where a walk has come to.
 pub(super) struct Walk {
     target: RunId,
-    next: VecDeque<RunId>,
+    next: VecDeque<(RunId, Option<Heir>)>,
     seen: BTreeSet<RunId>,
 }
 
 impl Walk {
     pub(super) fn from(target: RunId) -> Self {
-        Self { target, next: VecDeque::from([target]), seen: BTreeSet::from([target]) }
+        Self { target, next: VecDeque::from([(target, None)]), seen: BTreeSet::from([target]) }
     }
 
     /// Whether it was given up because there was too much.
@@ -46,17 +49,35 @@ impl<'a> Tree<'a> {
     /// The next run of a walk through the target and everything below it, parents before children.
     /// Says whether it was left alone; what is below such a run is not visited.
     pub(super) async fn step(&mut self, walk: &mut Walk) -> Outcome<Option<(Run, bool)>> {
-        while let Some(id) = walk.next.pop_front().filter(|_| !walk.is_cut()) {
-            let Some(run) = run::one(self.db, id).await? else { continue };
+        while let Some((id, heir)) = walk.next.pop_front().filter(|_| !walk.is_cut()) {
+            let Some(mut run) = run::one(self.db, id).await? else { continue };
+            if !inherit(&mut run, heir) {
+                walk.seen.remove(&id);
+                continue;
+            }
             let alone = id != walk.target && self.left_alone(&run).await?;
             if !alone {
-                let children = self.children(id).await?;
-                let below = run.head.successor.into_iter().chain(children);
-                walk.next.extend(below.filter(|run| walk.seen.insert(*run)));
+                let successor = run.head.successor.map(|next| (next, heir));
+                let below = successor.into_iter().chain(self.below(&run).await?);
+                walk.next.extend(below.filter(|(run, _)| walk.seen.insert(*run)));
             }
             return Ok(Some((run, alone)));
         }
         Ok(None)
+    }
+
+    /// The children of a run, and perhaps those that it inherited from the run that it is a fork of.
+    async fn below(&self, run: &Run) -> Outcome<Vec<(RunId, Option<Heir>)>> {
+        let own = self.children(run.head.run).await?;
+        let mut below: Vec<_> = own.into_iter().map(|child| (child, None)).collect();
+        let (mut from, mut cut) = (run.head.forked, EventId(u64::MAX));
+        while let Some((old, at)) = from {
+            cut = cut.min(at);
+            let heir = Some((run.head.run, cut));
+            below.extend(self.children(old).await?.into_iter().map(|child| (child, heir)));
+            from = run::one(self.db, old).await?.and_then(|old| old.head.forked);
+        }
+        Ok(below)
     }
 
     async fn children(&self, id: RunId) -> Outcome<Vec<RunId>> {
@@ -95,10 +116,10 @@ impl<'a> Tree<'a> {
 
     /// What becomes of a run when its parent closes; what a closed parent had let go of is left.
     pub(super) async fn policy(&mut self, run: &Run) -> Outcome<ParentClose> {
-        let Some(above) = run.origin.parent else { return Ok(ParentClose::default()) };
-        let left = self.left(above.run).await?;
-        let left = left.is_some_and(|left| left.contains(above.initiated));
-        Ok(if left { ParentClose::Abandon } else { above.close })
+        let Some((parent, event)) = run.head.parent else { return Ok(ParentClose::default()) };
+        let left = self.left(parent).await?.is_some_and(|left| left.contains(event));
+        let close = run.origin.parent.map(|above| above.close).unwrap_or_default();
+        Ok(if left { ParentClose::Abandon } else { close })
     }
 
     pub(super) async fn parent_closed(&mut self, run: &Run) -> Outcome<bool> {
@@ -119,6 +140,18 @@ impl<'a> Tree<'a> {
             self.parents.insert(id, left);
         }
         Ok(self.parents.get(&id).expect("it was inserted above").as_ref())
+    }
+}
+
+/// Puts a run below the fork through which it was found; false if that has not inherited it.
+fn inherit(run: &mut Run, heir: Option<Heir>) -> bool {
+    let Some((fork, cut)) = heir else { return true };
+    match &mut run.head.parent {
+        Some((parent, event)) if *event <= cut => {
+            *parent = fork;
+            true
+        }
+        _ => false,
     }
 }
 

@@ -19,6 +19,9 @@ use crate::{
 /// How many runs one walk visits; a larger subtree is told in part, and says so.
 pub(crate) const WALK_MAX: usize = 100_000;
 
+/// A fork, and the number up to which children of the old run are its own.
+type Heir = (RunId, EventId);
+
 pub(super) struct Tree<'a> {
     db: Db<'a>,
     parents: HashMap<RunId, Option<Ranges>>,
@@ -37,9 +40,13 @@ impl<'a> Tree<'a> {
         target: RunId,
         mut visit: impl FnMut(&mut Self, &Run, bool) -> Outcome<bool>,
     ) -> Outcome<bool> {
-        let (mut next, mut seen) = (VecDeque::from([target]), BTreeSet::from([target]));
-        while let Some(id) = next.pop_front() {
-            let Some(run) = self.read(id)? else { continue };
+        let (mut next, mut seen) = (VecDeque::from([(target, None)]), BTreeSet::from([target]));
+        while let Some((id, heir)) = next.pop_front() {
+            let Some(mut run) = self.read(id)? else { continue };
+            if !inherit(&mut run, heir) {
+                seen.remove(&id);
+                continue;
+            }
             let alone = id != target && self.left_alone(&run)?;
             if !visit(self, &run, alone)? {
                 return Ok(false);
@@ -47,8 +54,9 @@ impl<'a> Tree<'a> {
             if alone {
                 continue;
             }
-            let below = run.head.successor.into_iter().chain(self.children(id)?);
-            next.extend(below.filter(|run| seen.insert(*run)));
+            let successor = run.head.successor.map(|next| (next, heir));
+            let below = successor.into_iter().chain(self.below(&run)?);
+            next.extend(below.filter(|(run, _)| seen.insert(*run)));
             if seen.len() > WALK_MAX {
                 return Ok(false);
             }
@@ -59,6 +67,20 @@ impl<'a> Tree<'a> {
     pub(super) fn read(&self, id: RunId) -> Outcome<Option<Run>> {
         let Some(label) = run::label(self.db, id)? else { return Ok(None) };
         run::run(self.db, Arc::new(label)).map(Some)
+    }
+
+    /// The children of a run, and perhaps those that it inherited from the run that it is a fork of.
+    fn below(&self, run: &Run) -> Outcome<Vec<(RunId, Option<Heir>)>> {
+        let own = self.children(run.head.run)?;
+        let mut below: Vec<_> = own.into_iter().map(|child| (child, None)).collect();
+        let (mut from, mut cut) = (run.head.forked, EventId(u64::MAX));
+        while let Some((old, at)) = from {
+            cut = cut.min(at);
+            let heir = Some((run.head.run, cut));
+            below.extend(self.children(old)?.into_iter().map(|child| (child, heir)));
+            from = self.read(old)?.and_then(|old| old.head.forked);
+        }
+        Ok(below)
     }
 
     fn children(&self, id: RunId) -> Outcome<Vec<RunId>> {
@@ -100,9 +122,10 @@ impl<'a> Tree<'a> {
 
     /// What becomes of a run when its parent closes; what a closed parent had let go of is left.
     pub(super) fn policy(&mut self, run: &Run) -> Outcome<ParentClose> {
-        let Some(above) = run.label.origin.parent else { return Ok(ParentClose::default()) };
-        let left = self.left(above.run)?.is_some_and(|left| left.contains(above.initiated));
-        Ok(if left { ParentClose::Abandon } else { above.close })
+        let Some((parent, event)) = run.head.parent else { return Ok(ParentClose::default()) };
+        let left = self.left(parent)?.is_some_and(|left| left.contains(event));
+        let close = run.label.origin.parent.map(|above| above.close).unwrap_or_default();
+        Ok(if left { ParentClose::Abandon } else { close })
     }
 
     pub(super) fn parent_closed(&mut self, run: &Run) -> Outcome<bool> {
@@ -122,6 +145,18 @@ impl<'a> Tree<'a> {
             self.parents.insert(id, left);
         }
         Ok(self.parents.get(&id).expect("it was inserted above").as_ref())
+    }
+}
+
+/// Puts a run below the fork through which it was found; false if that has not inherited it.
+fn inherit(run: &mut Run, heir: Option<Heir>) -> bool {
+    let Some((fork, cut)) = heir else { return true };
+    match &mut run.head.parent {
+        Some((parent, event)) if *event <= cut => {
+            *parent = fork;
+            true
+        }
+        _ => false,
     }
 }
 

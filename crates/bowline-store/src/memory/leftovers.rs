@@ -10,6 +10,16 @@ use super::{
 };
 use crate::{AttemptLine, Error, Leftovers, Result, RunLine, Subtree};
 
+/// A run of a subtree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) run: RunId,
+    /// Its parent, or the fork that inherited it, and the number that it has there.
+    above: Option<(RunId, EventId)>,
+    /// It was left alone when that closed.
+    alone: bool,
+}
+
 impl Data {
     pub(super) fn leftovers(&self, subtree: &Subtree) -> Result<Leftovers> {
         match subtree {
@@ -26,28 +36,50 @@ impl Data {
     }
 
     /// The target and everything below it, parents before children.
-    pub(super) fn subtree(&self, target: RunId) -> Vec<RunId> {
+    pub(super) fn subtree(&self, target: RunId) -> Vec<Member> {
+        let first = Member { run: target, above: None, alone: false };
         let (mut found, mut seen) = (Vec::new(), BTreeSet::from([target]));
-        let mut next = VecDeque::from([target]);
-        while let Some(run) = next.pop_front() {
-            let Some(row) = self.rows.runs.get(&run) else { continue };
-            found.push(run);
-            if run != target && self.left_alone(row) {
+        let mut next = VecDeque::from([first]);
+        while let Some(member) = next.pop_front() {
+            let Some(row) = self.rows.runs.get(&member.run) else { continue };
+            let above = member.above.or(row.head.parent);
+            let alone = member.run != target && self.left_alone(row, above);
+            found.push(Member { above, alone, ..member });
+            if alone {
                 continue;
             }
-            let children = self.rows.children.get(&run).into_iter().flatten();
-            let below = row.head.successor.iter().chain(children);
-            next.extend(below.copied().filter(|run| seen.insert(*run)));
+            let successor = row.head.successor.map(|run| Member { run, ..member });
+            let below = successor.into_iter().chain(self.children(row));
+            next.extend(below.filter(|member| seen.insert(member.run)));
         }
         found
     }
 
+    /// The children of a run, and those that it inherited from the run that it is a fork of.
+    fn children(&self, row: &Run) -> Vec<Member> {
+        let of = |parent: RunId| self.rows.children.get(&parent).into_iter().flatten().copied();
+        let own = |run| Member { run, above: None, alone: false };
+        let mut children: Vec<_> = of(row.head.run).map(own).collect();
+        let (mut from, mut cut) = (row.head.forked, EventId(u64::MAX));
+        while let Some((old, at)) = from {
+            cut = cut.min(at);
+            for run in of(old) {
+                let parent = self.rows.runs.get(&run).and_then(|row| row.head.parent);
+                if let Some((_, event)) = parent.filter(|(_, event)| *event <= cut) {
+                    children.push(Member { run, above: Some((row.head.run, event)), alone: false });
+                }
+            }
+            from = self.rows.runs.get(&old).and_then(|row| row.head.forked);
+        }
+        children
+    }
+
     fn below(&self, target: RunId) -> Leftovers {
         let mut left = Leftovers::default();
-        for run in self.subtree(target) {
+        for Member { run, above, alone } in self.subtree(target) {
             let row = &self.rows.runs[&run];
-            left.runs.push(self.run_line(row));
-            if run != target && self.left_alone(row) {
+            left.runs.push(self.run_line(row, above));
+            if alone {
                 continue;
             }
             let started = row.activities.iter().filter(|(_, own)| listed(own));
@@ -67,9 +99,8 @@ impl Data {
         let mut found = Leftovers::default();
         for row in self.rows.runs.values() {
             if row.head.status.is_open() {
-                found
-                    .runs
-                    .extend(Some(row).filter(|row| self.orphan(row)).map(|r| self.run_line(r)));
+                let line = |row: &Run| self.run_line(row, row.head.parent);
+                found.runs.extend(Some(row).filter(|row| self.orphan(row)).map(line));
                 continue;
             }
             let left = row.left();
@@ -97,27 +128,29 @@ impl Data {
             |message: &Message| matches!(message, Message::Cancel(_) | Message::Terminate(_));
         let told = row.inbox.values().any(|received| stops(&received.message));
         let asked = row.head.cancel.is_some() || told;
-        self.parent_closed(row) && !asked && self.rows.policy(row) != ParentClose::Abandon
+        let above = row.head.parent;
+        let told = asked || self.rows.policy(row, above) == ParentClose::Abandon;
+        self.parent_closed(above) && !told
     }
 
-    fn left_alone(&self, row: &Run) -> bool {
+    fn left_alone(&self, row: &Run, above: Option<(RunId, EventId)>) -> bool {
         let open = row.head.status.is_open() && row.head.cancel.is_none();
-        open && self.parent_closed(row) && self.rows.policy(row) == ParentClose::Abandon
+        open && self.parent_closed(above) && self.rows.policy(row, above) == ParentClose::Abandon
     }
 
-    fn parent_closed(&self, row: &Run) -> bool {
-        let parent = row.head.parent.and_then(|(parent, _)| self.rows.runs.get(&parent));
+    fn parent_closed(&self, above: Option<(RunId, EventId)>) -> bool {
+        let parent = above.and_then(|(parent, _)| self.rows.runs.get(&parent));
         parent.is_some_and(|parent| !parent.head.status.is_open())
     }
 
-    fn run_line(&self, row: &Run) -> RunLine {
+    fn run_line(&self, row: &Run, above: Option<(RunId, EventId)>) -> RunLine {
         let head = &row.head;
         RunLine {
             run: head.run,
             workflow_id: head.workflow_id.clone(),
             name: head.name.clone(),
             status: head.status,
-            parent: head.parent.map(|(run, event)| (run, event, self.rows.policy(row))),
+            parent: above.map(|(run, event)| (run, event, self.rows.policy(row, above))),
             successor: head.successor,
             cancel: head.cancel.clone(),
             closed_at: head.closed_at,

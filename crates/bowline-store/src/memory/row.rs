@@ -77,9 +77,10 @@ impl Rows {
         }
     }
 
-    /// What becomes of a run when its parent closes; what a closed parent had let go of is left.
-    pub(super) fn policy(&self, run: &Run) -> ParentClose {
-        let parent = run.head.parent.and_then(|(id, event)| Some((self.runs.get(&id)?, event)));
+    /// What becomes of a run when its parent, or the fork that inherited it, closes; what a closed
+    /// parent had let go of is left.
+    pub(super) fn policy(&self, run: &Run, above: Option<(RunId, EventId)>) -> ParentClose {
+        let parent = above.and_then(|(id, event)| Some((self.runs.get(&id)?, event)));
         match parent {
             Some((parent, event)) if parent.left().contains(event) => ParentClose::Abandon,
             _ => run.close,

@@ -104,7 +104,7 @@ impl Data {
     /// Runs that a receipt tells about.
     fn kept(&self) -> BTreeSet<RunId> {
         let targets = self.rows.receipts.values().map(|receipt| receipt.run);
-        targets.flat_map(|run| self.subtree(run)).collect()
+        targets.flat_map(|run| self.subtree(run)).map(|member| member.run).collect()
     }
 
     fn remove(&mut self, run: RunId) {
@@ -118,7 +118,8 @@ impl Data {
         {
             children.remove(&run);
         }
-        self.rows.children.remove(&run);
+        // A fork of it may have inherited children that are still there.
+        self.rows.children.retain(|_, children| !children.is_empty());
         self.index.apply([Change::RunGone(run)]);
     }
 }

@@ -186,7 +186,7 @@ fn the_code_cancels_a_child_that_has_continued() {
             13 TurnCompleted of 11,12
             14 ExternalCancelInitiated "c" child 5
             > disarm Run(Turn(11, 1)) at 10s
-            > post to chain run9: cancel (requested), only a child, answer 14
+            > post to chain run9: cancel (requested), answer 14
             15 ExternalCancelRequested of 14
             16 TurnScheduled attempt 1
             17 ChildCancelled of 5,6

@@ -153,7 +153,7 @@ fn a_child_tells_its_parent() {
             3 TurnStarted of 2
             4 TurnCompleted of 2,3
             5 WorkflowCompleted turn 4
-            > post to run run50: child 5 completed
+            > post to current "p": child 5 completed
         "#]],
     );
     check(
@@ -165,7 +165,7 @@ fn a_child_tells_its_parent() {
             4 TurnStarted of 3
             5 TurnCompleted of 3,4
             6 WorkflowCancelled turn 5
-            > post to run run50: child 5 cancelled (requested)
+            > post to current "p": child 5 cancelled (requested)
         "#]],
     );
     check(
@@ -173,7 +173,7 @@ fn a_child_tells_its_parent() {
         |w| w.post(terminate()).take(),
         expect![[r#"
             2 WorkflowTerminated (requested)
-            > post to run run50: child 5 terminated (requested)
+            > post to current "p": child 5 terminated (requested)
         "#]],
     );
     // Its parent goes on waiting for a child that goes on.

@@ -8,7 +8,7 @@ use crate::{testing::*, *};
 #[track_caller]
 fn check(given: World, at: u64, then: impl FnOnce(&mut World) -> &mut World, expect: Expect) {
     let now = given.now.after(std::time::Duration::from_secs(100));
-    let birth = fork(&given.history, EventId(at), run(1), run(2), now).unwrap();
+    let birth = fork(&given.history, EventId(at), run(1), run(2), now, &[]).unwrap();
     assert_eq!(birth.events[..at as usize], given.history[..at as usize], "the same beginning");
     let mut world = World::born(birth, now);
     let cut = world.told.find(&format!("\n{} ", at + 1)).unwrap();
@@ -19,7 +19,7 @@ fn check(given: World, at: u64, then: impl FnOnce(&mut World) -> &mut World, exp
 
 #[track_caller]
 fn refused(given: &World, at: u64, expect: Expect) {
-    let refusal = fork(&given.history, EventId(at), run(1), run(2), given.now).unwrap_err();
+    let refusal = fork(&given.history, EventId(at), run(1), run(2), given.now, &[]).unwrap_err();
     expect.assert_eq(&refusal.to_string());
 }
 
@@ -229,7 +229,7 @@ fn the_limits_of_the_run_are_set_again() {
 fn a_fork_can_be_forked() {
     let old = two_turns(remote());
     let now = old.now;
-    let birth = fork(&old.history, EventId(9), run(1), run(2), now).unwrap();
+    let birth = fork(&old.history, EventId(9), run(1), run(2), now, &[]).unwrap();
     let middle = given(World::born(birth, now), |w| w.start());
     let at = middle.history.last().unwrap().id.0;
     check(
@@ -261,4 +261,138 @@ fn a_cut_that_cannot_be_is_refused() {
             "history cannot be cut at event 8: another run was about to be asked for something"
         ],
     );
+}
+
+/// A run whose child, number 5, has begun, as the turn of event 8 has seen.
+fn with_child(started: WorkflowStarted) -> World {
+    let mut world = World::of(started);
+    world.turn([child("c")]).post(child_began(5)).turn([]);
+    world
+}
+
+/// The start of that turn.
+const SAW_IT: u64 = 8;
+
+/// What was told while the old run was alive is told again, with who had asked for it.
+#[test]
+fn the_end_of_a_child_that_came_later_is_brought_along() {
+    let ended = RunEnding::Cancelled(None, Some(why("stop")));
+    for (started, expect) in [
+        (
+            remote(),
+            expect![[r#"
+        9 TurnFailed of 7,8 Forked
+        10 ChildCancelled of 5,6
+        + (requested)
+        11 TurnScheduled attempt 1
+        12 TurnStarted of 11
+        > arm Run(Turn(11, 1)) at 110s
+        13 TurnCompleted of 11,12
+        14 WorkflowCompleted turn 13
+        > disarm Run(Turn(11, 1)) at 110s
+    "#]],
+        ),
+        (
+            native(),
+            expect![[r#"
+        9 TurnFailed of 7,8 Forked
+        10 ChildCancelled of 5,6
+        + (requested)
+        11 TurnScheduled attempt 1
+        12 TurnStarted of 11
+        13 TurnCompleted of 11,12
+        14 WorkflowCompleted turn 13
+    "#]],
+        ),
+    ] {
+        let later = given(with_child(started), |w| {
+            w.post(child_ended(5, ended.clone())).turn([child("d")])
+        });
+        check(later, SAW_IT, |w| w.turn([complete()]), expect);
+    }
+}
+
+/// The end of another run's child, which happens to have the same number there.
+fn stranger() -> Message {
+    let (child, ending) = (EventId(5), RunEnding::Completed(None));
+    Message::EndChild(Box::new(EndChild { child, run: run(7), ending, first: Some(run(7)) }))
+}
+
+/// It is a child of the fork: told by policy when that closes, known by the run it began with.
+#[test]
+fn a_child_that_was_open_at_the_cut_is_inherited() {
+    check(
+        with_child(native()),
+        SAW_IT,
+        |w| w.post(stranger()).post(child_ended(5, RunEnding::Completed(None))).turn([]),
+        expect![[r#"
+            9 TurnFailed of 7,8 Forked
+            10 ChildCompleted of 5,6
+            11 TurnScheduled attempt 1
+            12 TurnStarted of 11
+            13 TurnCompleted of 11,12
+        "#]],
+    );
+    check(
+        with_child(native()),
+        SAW_IT,
+        |w| w.turn([complete()]),
+        expect![[r#"
+        9 TurnFailed of 7,8 Forked
+        10 TurnScheduled attempt 1
+        11 TurnStarted of 10
+        12 TurnCompleted of 10,11
+        13 WorkflowCompleted turn 12
+        + Outstanding children 5
+        > post to chain run9: cancel (parent_closed < run_completed)
+    "#]],
+    );
+}
+
+/// An end that nobody could be told is told to the fork.
+#[test]
+fn a_child_that_ended_unheard_is_over_in_the_fork() {
+    let given = with_child(native());
+    let end = EndChild {
+        child: EventId(5),
+        run: run(8),
+        ending: RunEnding::Completed(None),
+        first: Some(run(9)),
+    };
+    let at = EventId(SAW_IT);
+    let birth = fork(&given.history, at, run(1), run(2), given.now, &[end]).unwrap();
+    let names: Vec<_> = birth.events[8..].iter().map(|event| event.kind.name()).collect();
+    assert_eq!(names, ["TurnFailed", "ChildCompleted"]);
+    assert!(State::of(run(2), &birth.events).children.is_empty());
+}
+
+/// A run that closes in favour of a fork leaves alone what the fork inherits, and tells the rest.
+#[test]
+fn the_old_run_spares_what_the_fork_inherits() {
+    let mut old = with_child(native());
+    old.post(signal("more")).turn([Command::StartChild(Box::new(child_spec("d")), run(8))]);
+    let birth = fork(&old.history, EventId(SAW_IT), run(1), run(2), old.now, &[]).unwrap();
+    let mut draft = Draft::new(
+        State::of(run(1), &old.history),
+        TurnRecord::default(),
+        Number(9),
+        old.now,
+        run(3),
+    );
+    draft.bequeath(&birth);
+    let cause = why("a fork");
+    let terminate = Message::Terminate(Box::new(Terminate { cause, details: None, wire: None }));
+    draft.intake(&[Received { number: Number(9), at: old.now, message: terminate }]);
+    let told = draft.effects.iter().filter_map(|effect| match effect {
+        Effect::Post(post) => Some(post.to.clone()),
+        _ => None,
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [Address::Chain(run(8))],
+        "the child that the fork does not know"
+    );
+    let closing = draft.events.last().unwrap();
+    let Some(Note::Outstanding(note)) = closing.notes.last() else { panic!("{closing:?}") };
+    assert_eq!(note.left.ids().collect::<Vec<_>>(), [EventId(5)]);
 }

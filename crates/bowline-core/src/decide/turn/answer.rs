@@ -178,7 +178,7 @@ fn waits(draft: &Draft, inbox: &[Received]) -> bool {
             state.children.contains_key(child)
         }
         Message::EndChild(end) if matches!(end.ending, RunEnding::Continued(_)) => false,
-        Message::EndChild(end) => state.children.contains_key(&end.child),
+        Message::EndChild(end) => state.ended(end).is_some(),
         Message::ExternalDone(id) | Message::RefuseExternal(id, _) => {
             state.externals.contains_key(id)
         }

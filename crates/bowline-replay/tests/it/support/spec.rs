@@ -121,7 +121,7 @@ pub(crate) fn updates(name: &str, id: &str, input: &str) -> Message {
 
 pub(crate) fn child_ends(child: u64, ending: RunEnding) -> Message {
     let run = RunId::default();
-    Message::EndChild(Box::new(EndChild { child: EventId(child), run, ending }))
+    Message::EndChild(Box::new(EndChild { child: EventId(child), run, ending, first: None }))
 }
 
 pub(crate) fn failed(why: &str) -> Ended {

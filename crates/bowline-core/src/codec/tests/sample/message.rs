@@ -80,11 +80,9 @@ pub(crate) fn messages() -> Vec<Message> {
         Message::Wake,
     ];
     messages.extend(row::outcomes().into_iter().map(ended));
-    messages.extend(
-        endings().into_iter().map(|ending| {
-            Message::EndChild(Box::new(EndChild { child: id(5), run: run(9), ending }))
-        }),
-    );
+    messages.extend(endings().into_iter().map(|ending| {
+        Message::EndChild(Box::new(EndChild { child: id(5), run: run(9), ending, first: None }))
+    }));
     let alarms = [
         RunAlarm::Delay,
         RunAlarm::Run,
