@@ -350,6 +350,8 @@ impl Engine {
 
     /// Begins a run from the first events of another one, up to a `TurnStarted`: what was decided
     /// after it is decided again. The newest run of that workflow id is terminated if it is open.
+    /// Children that were open at the cut are the new run's: their ends reach it, and so does its
+    /// cancel them.
     ///
     /// # Errors
     /// If there is no such run, or its history cannot be cut there.

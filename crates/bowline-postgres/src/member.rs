@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bowline_core::{Epoch, EventId, Place, RunId, Time, lose};
+use bowline_core::{ControlQueue, Epoch, EventId, Holder, Place, RunId, Time, lose};
 use bowline_store::{
     AttemptHit, AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Proof, Renewal,
     Renewed, Sighting,
@@ -91,7 +91,10 @@ pub(crate) async fn renew(shared: &Shared, renewal: &Renewal) -> Outcome<Renewed
             false => work::attempt(shared, &Report { renewal, marked }, report).await?,
         };
     let lent = shared.lend().await?;
-    let cancels = cancels(Db::own(&lent, shared), epoch).await?;
+    let mut cancels = cancels(Db::own(&lent, shared), epoch).await?;
+    if !renewal.controls.is_empty() {
+        cancels.extend(undelivered(Db::own(&lent, shared), &renewal.controls).await?);
+    }
     drop(lent);
     if renewal.leave {
         leave(shared, epoch, renewal.now).await?;
@@ -206,6 +209,26 @@ async fn cancels(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<AttemptHit>> {
     let mut hits = Vec::new();
     for row in &rows {
         hits.extend(activity::read(row)?.cancelled_hit());
+    }
+    Ok(hits)
+}
+
+/// Cancels of remote workers' attempts that these are not known to have.
+async fn undelivered(db: Db<'_>, controls: &[ControlQueue]) -> Outcome<Vec<AttemptHit>> {
+    let sql = format!(
+        "SELECT {} FROM @activities a WHERE a.place = 1 AND a.epoch IS NULL AND a.cancelled \
+         ORDER BY a.namespace, a.run, a.number",
+        activity::COLUMNS
+    );
+    let mut hits = Vec::new();
+    for row in &db.rows(&sql, &[]).await? {
+        let own = activity::read(row)?;
+        let told = own.live.cancel.as_ref().is_none_or(|record| record.delivered_at.is_some());
+        let hit = own.cancelled_hit().filter(|hit| match &hit.holder {
+            Holder::Remote { control, .. } => controls.contains(control),
+            Holder::Native(_) => false,
+        });
+        hits.extend(hit.filter(|_| !told));
     }
     Ok(hits)
 }

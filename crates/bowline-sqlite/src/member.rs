@@ -1,6 +1,6 @@
 //! The member enters, reports and leaves. Stores of one process have one member at a time.
 
-use bowline_core::{Epoch, EventId, RunId, Time, lose};
+use bowline_core::{ControlQueue, Epoch, EventId, RunId, Time, lose};
 use bowline_store::{
     AttemptHit, AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed, Sighting,
 };
@@ -37,7 +37,10 @@ pub(crate) fn renew(tx: &mut Tx<'_>, renewal: &Renewal) -> Outcome<Renewed> {
     for sighting in &renewal.sightings {
         sight(tx, sighting)?;
     }
-    let cancels = cancels(tx, epoch)?;
+    let mut cancels = cancels(tx, epoch)?;
+    for control in &renewal.controls {
+        undelivered(tx, control, now, &mut cancels)?;
+    }
     if renewal.leave {
         leave(tx, epoch, now)?;
     }
@@ -133,6 +136,32 @@ fn cancels(tx: &mut Tx<'_>, epoch: Epoch) -> Outcome<Vec<AttemptHit>> {
         }
     }
     Ok(cancels)
+}
+
+/// Cancels of a remote worker's attempts that it is not known to have. Only rows are asked that may
+/// have one.
+fn undelivered(
+    tx: &mut Tx<'_>,
+    control: &ControlQueue,
+    now: Time,
+    cancels: &mut Vec<AttemptHit>,
+) -> Outcome<()> {
+    let index = &tx.mind.index;
+    let may_be = |run: RunId, activity: EventId| {
+        let stands = index.attempt(run, activity).is_some_and(|attempt| attempt.cancel.is_some());
+        stands || index.mark(run, activity).is_some() || tx.is_pending(run)
+    };
+    let own: Vec<_> =
+        index.attempts_at(control).filter(|(run, activity)| may_be(*run, *activity)).collect();
+    for (run, activity) in own {
+        fold(tx, run, activity, now)?;
+        let Some(own) = tx.activity(run, activity)? else { continue };
+        let record = own.live.cancel.as_ref();
+        if record.is_some_and(|record| record.delivered_at.is_none()) {
+            cancels.extend(own.cancelled_hit());
+        }
+    }
+    Ok(())
 }
 
 fn standing(tx: &mut Tx<'_>, run: RunId, activity: EventId) -> Outcome<Option<AttemptHit>> {

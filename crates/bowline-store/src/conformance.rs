@@ -159,6 +159,7 @@ macro_rules! conformance {
             a_heartbeat_of_somebody_else_is_gone
             a_dead_member_cannot_renew
             sightings_are_kept
+            what_a_remote_worker_was_not_told_is_found_again
             a_member_that_leaves_gives_all_back
             a_dead_members_work_is_swept_up
             a_dead_members_cancelled_attempt_is_over

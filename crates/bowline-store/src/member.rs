@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use bowline_core::{Blob, Cause, Epoch, EventId, Fence, Holder, Identity, Payload, RunId, Time};
+use bowline_core::{
+    Blob, Cause, ControlQueue, Epoch, EventId, Fence, Holder, Identity, Payload, RunId, Time,
+};
 
 use crate::AttemptHit;
 
@@ -80,6 +82,9 @@ pub struct Renewal {
     pub heartbeats: Vec<Heartbeat>,
     /// Cancels that have reached a worker, or its code.
     pub sightings: Vec<Sighting>,
+    /// Control queues whose workers have come for their notices to this member: what was decided
+    /// and never delivered to them is answered too.
+    pub controls: Vec<ControlQueue>,
     /// It leaves: whatever it still holds is lost at once.
     pub leave: bool,
 }
@@ -100,7 +105,8 @@ pub struct Sighting {
 pub struct Renewed {
     /// For each heartbeat, whether the attempt goes on.
     pub heartbeats: Vec<HeartbeatReply>,
-    /// Every cancel that stands against an attempt of this member, told or not.
+    /// Every cancel that stands against an attempt of this member, told or not; then those that
+    /// stand against remote attempts of the control queues and were not delivered yet.
     pub cancels: Vec<AttemptHit>,
 }
 

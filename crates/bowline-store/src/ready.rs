@@ -16,7 +16,8 @@ mod tests;
 use std::collections::BTreeSet;
 
 use bowline_core::{
-    Alarm, AlarmKind, Cause, Epoch, EventId, Fence, Holder, Name, Namespace, Queue, RunId, Time,
+    Alarm, AlarmKind, Cause, ControlQueue, Epoch, EventId, Fence, Name, Namespace, Queue, RunId,
+    Time,
 };
 
 use crate::{ClaimActivities, ClaimRuns, Hint};
@@ -228,6 +229,11 @@ impl Index {
         self.attempts.by(epoch)
     }
 
+    /// Activities that the remote worker behind a control queue runs.
+    pub fn attempts_at(&self, control: &ControlQueue) -> impl Iterator<Item = (RunId, EventId)> {
+        self.attempts.at(control)
+    }
+
     /// Activities that code of other members than this one ran: dead ones.
     pub fn attempts_outside(&self, epoch: Epoch) -> impl Iterator<Item = (RunId, EventId)> {
         self.attempts.outside(epoch)
@@ -321,13 +327,6 @@ impl Index {
 
 /// Where work waits: what for, in which namespace and queue, and its name.
 type Lane<W> = (W, Namespace, Queue, Name);
-
-fn native_epoch(holder: &Holder) -> Option<Epoch> {
-    match holder {
-        Holder::Native(fence) => Some(fence.epoch),
-        Holder::Remote { .. } => None,
-    }
-}
 
 fn run_bounds(run: RunId) -> std::ops::RangeInclusive<(RunId, EventId)> {
     (run, EventId(0))..=(run, EventId(u64::MAX))

@@ -2,11 +2,12 @@
 //!
 //! In:    attempts that a commit, an alarm or a renewal has hit.
 //! Out:   a notice on the one control channel of the worker that has the attempt.
-//! Never: writes, decides, or is needed for correctness. A lost notice is found again at renewal;
-//!        one that comes twice is recognised by its id.
+//! Never: writes, decides, or is needed for correctness. A lost notice is found again at renewal,
+//!        or when a remote worker comes for its notices; one that comes twice is recognised by
+//!        its id.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -71,12 +72,15 @@ impl Core {
 
     /// Waits for notices for a remote worker, and takes all there are.
     pub(crate) async fn poll_control(
-        &self,
+        self: &Arc<Self>,
         control: &ControlQueue,
         until: Time,
     ) -> Vec<CancelActivity> {
         let channel = self.control.channel(control);
         self.meter.control_polls.add(1);
+        if let Err(error) = self.refill(control, &channel).await {
+            tracing::warn!(%error, "what a remote worker was not told could not be read");
+        }
         loop {
             let arrived = channel.arrived.notified();
             let now = self.now();
@@ -93,6 +97,21 @@ impl Core {
                 () = self.stopping.cancelled() => return Vec::new(),
             }
         }
+    }
+
+    /// Finds what was decided and never delivered to a remote worker: the rows are the outbox, and
+    /// the mailbox here forgets it all when the process dies.
+    async fn refill(self: &Arc<Self>, control: &ControlQueue, channel: &Channel) -> Result<()> {
+        let mut hits = self.undelivered(control).await?;
+        let known = channel.waiting.lock().ids();
+        hits.retain(|hit| {
+            let AttemptHit { run, activity, attempt, cancel, .. } = *hit;
+            let is_its =
+                matches!(&hit.holder, Holder::Remote { control: own, .. } if own == control);
+            is_its && !known.contains(&NoticeId { run, activity, attempt, cancel })
+        });
+        self.push(hits);
+        Ok(())
     }
 
     /// A remote worker has these notices.
@@ -169,6 +188,12 @@ fn attempt_of(notice: &NoticeId) -> AttemptRef {
 }
 
 impl Mailbox {
+    /// What is in it, and what was handed out and is not acknowledged.
+    fn ids(&self) -> BTreeSet<NoticeId> {
+        let out = self.out.iter().map(|(_, notice)| notice);
+        self.fresh.iter().chain(out).map(CancelActivity::id).collect()
+    }
+
     /// When something that was handed out is handed out again.
     fn again(&self) -> Option<Time> {
         self.out.iter().map(|(since, _)| since.after(limits::QUERY)).min()

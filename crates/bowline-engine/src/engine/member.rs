@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use bowline_core::Time;
-use bowline_store::{Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
+use bowline_core::{ControlQueue, Time};
+use bowline_store::{AttemptHit, Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
 
 use super::{Core, desk::Reports};
 use crate::{Error, Result};
@@ -96,6 +96,20 @@ impl Core {
         Ok(self.renew_with(heartbeats, sightings, false).await?.heartbeats)
     }
 
+    /// Every cancel that a remote worker is not known to have, among others.
+    pub(crate) async fn undelivered(&self, control: &ControlQueue) -> Result<Vec<AttemptHit>> {
+        let renewal = Renewal {
+            epoch: self.epoch,
+            lease: self.settings.lease,
+            now: self.now(),
+            heartbeats: Vec::new(),
+            sightings: Vec::new(),
+            controls: vec![control.clone()],
+            leave: false,
+        };
+        Ok(self.retrying(|| self.store.renew(renewal.clone())).await?.cancels)
+    }
+
     async fn renew_with(
         self: &Arc<Self>,
         heartbeats: Vec<Heartbeat>,
@@ -104,7 +118,8 @@ impl Core {
     ) -> Result<Renewed> {
         let runs: Vec<_> = sightings.iter().map(|seen| seen.attempt.run).collect();
         let (epoch, lease, now) = (self.epoch, self.settings.lease, self.now());
-        let renewal = Renewal { epoch, lease, now, heartbeats, sightings, leave };
+        let controls = Vec::new();
+        let renewal = Renewal { epoch, lease, now, heartbeats, sightings, controls, leave };
         let mut renewed = self.retrying(|| self.store.renew(renewal.clone())).await?;
         self.push(std::mem::take(&mut renewed.cancels));
         runs.into_iter().for_each(|run| self.followers.tell(run));

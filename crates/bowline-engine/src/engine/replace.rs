@@ -75,7 +75,7 @@ impl Core {
         loop {
             let head = self.head(old.clone()).await?;
             if !head.status.is_open() {
-                let birth = self.birth(newcomer, &[]).await?;
+                let birth = self.newborn(newcomer, &[]).await?;
                 let start = StartRun {
                     birth: birth.clone(),
                     request_id: Default::default(),
@@ -117,11 +117,11 @@ impl Core {
                 // What waits in the inbox belongs to the history that is forked.
                 let mut rest = draft.clone();
                 rest.intake(&inbox);
-                let birth = self.birth(newcomer, rest.events()).await?;
+                let birth = self.newborn(newcomer, rest.events()).await?;
                 draft.bequeath(&birth);
                 birth
             }
-            _ => self.birth(newcomer, &[]).await?,
+            _ => self.newborn(newcomer, &[]).await?,
         };
         draft.intake(&inbox);
         let mut decided = draft.finish();
@@ -133,7 +133,7 @@ impl Core {
     }
 
     /// How the newcomer begins. `rest` is what history will end with.
-    async fn birth(&self, newcomer: &Newcomer, rest: &[Event]) -> Result<Birth> {
+    async fn newborn(&self, newcomer: &Newcomer, rest: &[Event]) -> Result<Birth> {
         let (of, at, new) = match newcomer {
             Newcomer::Start(birth) => return Ok((**birth).clone()),
             Newcomer::Fork { of, at, new } => (*of, *at, *new),

@@ -45,6 +45,7 @@ mod race_unknown;
 mod receipt;
 mod remote;
 mod remote_activity;
+mod remote_restart;
 mod remote_turn;
 mod replaying;
 mod retry;

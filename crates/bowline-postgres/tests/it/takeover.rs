@@ -115,6 +115,7 @@ impl Member {
             now: now(),
             heartbeats: Vec::new(),
             sightings: Vec::new(),
+            controls: Vec::new(),
             leave: false,
         };
         wait(self.store.renew(renewal)).map(drop)

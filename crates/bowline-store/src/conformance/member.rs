@@ -105,6 +105,39 @@ pub fn sightings_are_kept(harness: &dyn Harness) {
     assert_eq!((line().delivered_at, line().observed_at), (Some(delivered), Some(observed)));
 }
 
+/// A remote worker that comes for its notices, to whichever member, is told of every cancel that
+/// it is not known to have, and of nobody else's.
+pub fn what_a_remote_worker_was_not_told_is_found_again(harness: &dyn Harness) {
+    let mut world = World::new(harness);
+    let run = world.start("order-1");
+    world.run_turn(run, |turn| {
+        turn.schedule(spec("work"));
+        turn.schedule(spec("work"));
+        turn.schedule(spec("work"))
+    });
+    let [told, untold] = [world.claim_remote(), world.claim_remote()];
+    let own = world.claim_one();
+    world.run_turn(run, |turn| {
+        turn.cancel(told.activity, "code");
+        turn.cancel(untold.activity, "code");
+        turn.cancel(own.activity, "code")
+    });
+    let sighting =
+        Sighting { attempt: attempt(&told), delivered_at: world.now(), observed_at: None };
+    world.renew(Renewal { sightings: vec![sighting], ..world.renewal() });
+    let ask = |world: &World<'_>, control: &str| {
+        let controls = vec![control.into()];
+        let cancels = world.renew(Renewal { controls, ..world.renewal() }).cancels;
+        cancels.into_iter().map(|hit| (hit.activity, hit.attempt)).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(&world, "control"), [(own.activity, 1), (untold.activity, 1)]);
+    assert_eq!(ask(&world, "another"), [(own.activity, 1)]);
+    world.reopen();
+    assert_eq!(ask(&world, "control"), [(untold.activity, 1)], "after a crash too");
+    world.settle(&untold, Ending::Cancelled(None));
+    assert_eq!(ask(&world, "control"), [], "it is over");
+}
+
 /// A member that leaves gives everything back: attempts are tried again, runs are free.
 pub fn a_member_that_leaves_gives_all_back(harness: &dyn Harness) {
     let mut world = World::new(harness);

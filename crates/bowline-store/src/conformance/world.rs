@@ -298,6 +298,7 @@ impl<'h> World<'h> {
             now: self.now(),
             heartbeats: Vec::new(),
             sightings: Vec::new(),
+            controls: Vec::new(),
             leave: false,
         }
     }

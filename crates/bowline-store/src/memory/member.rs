@@ -27,12 +27,26 @@ impl Data {
             renewal.heartbeats.into_iter().map(|beat| self.heartbeat(beat, now)).collect();
         renewal.sightings.iter().for_each(|sighting| self.sight(sighting));
         let own = self.attempts_by(epoch);
-        let cancels =
+        let mut cancels: Vec<_> =
             own.into_iter().filter_map(|(run, activity)| self.hit(run, activity)).collect();
+        for control in &renewal.controls {
+            let remote: Vec<_> = self.index.attempts_at(control).collect();
+            for (run, activity) in remote {
+                self.fold(run, activity);
+                cancels.extend(self.hit(run, activity).filter(|_| self.is_untold(run, activity)));
+            }
+        }
         if renewal.leave {
             self.leave(epoch, now);
         }
         Ok(Renewed { heartbeats, cancels })
+    }
+
+    /// Whether a cancel stands on an activity's row that no worker is known to have.
+    fn is_untold(&self, run: RunId, activity: EventId) -> bool {
+        let own = self.rows.runs.get(&run).and_then(|row| row.activities.get(&activity));
+        let record = own.and_then(|own| own.live.cancel.as_ref());
+        record.is_some_and(|record| record.delivered_at.is_none())
     }
 
     fn attempts_by(&self, epoch: Epoch) -> Vec<(RunId, EventId)> {

@@ -1,10 +1,11 @@
-//! Attempts in workers' hands: by run, for cancels; by epoch, for renewals and dead members.
+//! Attempts in workers' hands: by run, for cancels; by epoch, for renewals and dead members;
+//! by control queue, for remote workers that come for their notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bowline_core::{Cause, Epoch, EventId, Holder, RunId, Time};
+use bowline_core::{Cause, ControlQueue, Epoch, EventId, Holder, RunId, Time};
 
-use super::{native_epoch, run_bounds};
+use super::run_bounds;
 
 /// One attempt in a worker's hands.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,14 +22,17 @@ pub struct Attempt {
 pub(super) struct Attempts {
     out: BTreeMap<(RunId, EventId), Attempt>,
     epochs: BTreeMap<Epoch, BTreeSet<(RunId, EventId)>>,
+    controls: BTreeMap<ControlQueue, BTreeSet<(RunId, EventId)>>,
 }
 
 impl Attempts {
     pub(super) fn start(&mut self, run: RunId, activity: EventId, attempt: Attempt) {
         self.end(run, activity);
-        if let Some(epoch) = native_epoch(&attempt.holder) {
-            self.epochs.entry(epoch).or_default().insert((run, activity));
-        }
+        let own = match &attempt.holder {
+            Holder::Native(fence) => self.epochs.entry(fence.epoch).or_default(),
+            Holder::Remote { control, .. } => self.controls.entry(control.clone()).or_default(),
+        };
+        own.insert((run, activity));
         self.out.insert((run, activity), attempt);
     }
 
@@ -47,12 +51,9 @@ impl Attempts {
 
     pub(super) fn end(&mut self, run: RunId, activity: EventId) {
         let Some(attempt) = self.out.remove(&(run, activity)) else { return };
-        let Some(epoch) = native_epoch(&attempt.holder) else { return };
-        if let Some(own) = self.epochs.get_mut(&epoch) {
-            own.remove(&(run, activity));
-            if own.is_empty() {
-                self.epochs.remove(&epoch);
-            }
+        match &attempt.holder {
+            Holder::Native(fence) => take(&mut self.epochs, &fence.epoch, (run, activity)),
+            Holder::Remote { control, .. } => take(&mut self.controls, control, (run, activity)),
         }
     }
 
@@ -74,7 +75,24 @@ impl Attempts {
         own.filter_map(|named| Some((named.0, named.1, self.out.get(named)?)))
     }
 
+    pub(super) fn at(&self, control: &ControlQueue) -> impl Iterator<Item = (RunId, EventId)> {
+        self.controls.get(control).into_iter().flatten().copied()
+    }
+
     pub(super) fn outside(&self, epoch: Epoch) -> impl Iterator<Item = (RunId, EventId)> {
         self.epochs.iter().filter(move |(own, _)| **own != epoch).flat_map(|(_, own)| own).copied()
+    }
+}
+
+/// Takes an attempt from the list of whoever had it, and the list away with the last one.
+fn take<K: Ord>(
+    lists: &mut BTreeMap<K, BTreeSet<(RunId, EventId)>>,
+    whose: &K,
+    attempt: (RunId, EventId),
+) {
+    let Some(own) = lists.get_mut(whose) else { return };
+    own.remove(&attempt);
+    if own.is_empty() {
+        lists.remove(whose);
     }
 }

@@ -317,6 +317,7 @@ impl Actor {
             now: self.now,
             heartbeats: some.iter().map(beat).collect(),
             sightings: some.iter().skip(2).map(sight).collect(),
+            controls: vec!["control".into()],
             leave: self.chance.one_in(6),
         };
         self.both.same(|store| store.renew(renewal.clone()), note).await.unwrap();
