@@ -16,7 +16,9 @@ pub const PENDING_NATIVE_MAX: usize = 200_000;
 pub const UPDATES_OPEN_MAX: usize = 10;
 /// Updates of a run in all.
 pub const UPDATES_MAX: usize = 2_000;
-/// Signals that a remote run may have had, those that wait included.
+/// Signals that a remote run may have had, those that wait included. Asked before one is taken, for
+/// a signal by itself or with a start. What other runs send, or an application's own transaction,
+/// is taken with the commit that sends it: only the bound of history holds for these.
 pub const SIGNALS_MAX: u64 = 10_000;
 /// How many search attributes a run may have.
 pub const SEARCH_MAX: usize = 100;

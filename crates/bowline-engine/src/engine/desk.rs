@@ -8,8 +8,8 @@ use std::sync::{
 };
 
 use bowline_core::{
-    Decided, Ending, Event, Fence, Identity, Name, Namespace, Notice, Number, Queue, Received,
-    RunId, Rung, State, Step, Time, TurnRecord, Version,
+    Decided, Ending, Event, Failure, Fence, Identity, Name, Namespace, Notice, Number, Queue,
+    Received, RunId, Rung, State, Step, Time, TurnRecord, Version,
 };
 pub(crate) use bowline_store::{AttemptRef, Heartbeat, Proof, Sighting};
 use bowline_store::{
@@ -334,4 +334,24 @@ fn assignment(claimed: ClaimedActivity) -> Option<Assignment> {
         heartbeat: claimed.live.heartbeat,
         last_failure: claimed.live.last_failure,
     })
+}
+
+/// What code answers is held to the bound of one payload, as what it is asked is. Whatever is
+/// larger is a failure that trying again would not mend.
+pub(crate) fn bounded(ending: Ending) -> Ending {
+    let bytes = match &ending {
+        Ending::Completed(Some(result)) | Ending::Cancelled(Some(result)) => result.len(),
+        Ending::Failed(failure) => failure.len(),
+        _ => 0,
+    };
+    if bytes <= bowline_core::limits::PAYLOAD_MAX {
+        return ending;
+    }
+    match ending {
+        Ending::Cancelled(_) => Ending::Cancelled(None),
+        _ => {
+            let why = format!("the activity answers with {bytes} bytes, more than 2 MiB");
+            Ending::Failed(Failure::new(why).kind("TooLarge").final_())
+        }
+    }
 }

@@ -125,7 +125,7 @@ impl Core {
 
     /// A remote run that has had too many signals takes no more. Most are known to have had fewer
     /// by the length of their history; that there is no such run, the post will say.
-    async fn check_signal(&self, to: &Address, signal: &Signal) -> Result<()> {
+    pub(super) async fn check_signal(&self, to: &Address, signal: &Signal) -> Result<()> {
         let key = match to {
             Address::Run(run) | Address::Chain(run) => RunKey::Run(*run),
             Address::Current(namespace, id) => RunKey::Current(*namespace, id.clone()),

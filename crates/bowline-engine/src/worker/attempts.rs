@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_core::{CancelActivity, Cause, Code, Ending, Failure, Fence, Rung, Time};
+use bowline_core::{CancelActivity, Cause, Code, Ending, Fence, Rung, Time};
 use parking_lot::Mutex;
 use tokio::{
     runtime::{Builder, Handle},
@@ -24,7 +24,7 @@ use crate::{
     Error, Result,
     engine::{
         Core,
-        desk::{AttemptEnd, AttemptRef, Heartbeat, Proof, Reports, Sighting},
+        desk::{AttemptEnd, AttemptRef, Heartbeat, Proof, Reports, Sighting, bounded},
     },
     limits,
 };
@@ -340,25 +340,5 @@ fn plain_end(key: AttemptKey, fence: Fence, ending: Ending) -> AttemptEnd {
         rung: None,
         delivered_at: None,
         observed_at: None,
-    }
-}
-
-/// What code answers is held to the bound of one payload, as what it is asked is. Whatever is
-/// larger is a failure that trying again would not mend.
-fn bounded(ending: Ending) -> Ending {
-    let bytes = match &ending {
-        Ending::Completed(Some(result)) | Ending::Cancelled(Some(result)) => result.len(),
-        Ending::Failed(failure) => failure.len(),
-        _ => 0,
-    };
-    if bytes <= bowline_core::limits::PAYLOAD_MAX {
-        return ending;
-    }
-    match ending {
-        Ending::Cancelled(_) => Ending::Cancelled(None),
-        _ => {
-            let why = format!("the activity answers with {bytes} bytes, more than 2 MiB");
-            Ending::Failed(Failure::new(why).kind("TooLarge").final_())
-        }
     }
 }

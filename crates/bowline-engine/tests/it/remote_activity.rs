@@ -4,12 +4,15 @@
 use std::time::Duration;
 
 use bowline_core::{
-    ActivitySpec, Asked, Code as CauseCode, Command, Ending, Payload, Queue, RetryPolicy, Rules,
-    RunId, Span, StartTurn, Timeouts, TurnAnswer,
+    ActivitySpec, Asked, Code as CauseCode, Command, Ending, EventKind, Payload, Queue,
+    RetryPolicy, Rules, RunId, Span, StartTurn, Timeouts, TurnAnswer, limits::PAYLOAD_MAX,
 };
 use bowline_engine::{Engine, RemoteActivity, RemoteHeartbeat, StartOptions, Taken};
 
-use crate::world::{World, kinds, until, within};
+use crate::{
+    support::{flows::Flows, stage},
+    world::{World, history, kinds, until, within},
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -93,4 +96,34 @@ async fn heartbeats_keep_a_remote_attempt_alive_and_hand_progress_on() {
     let second = poll(&engine).await;
     assert_eq!(second.live.heartbeat, Some(Payload::json("4")));
     assert!(!kinds(&engine, run).await.contains(&"ActivityTimedOut"));
+}
+
+/// What a worker reports is held to the bound of one payload. Details that are larger are refused,
+/// and leave what was said before; a result that is larger fails the activity for good.
+#[tokio::test]
+async fn what_a_remote_worker_reports_is_held_to_a_bound() {
+    stage::each(async |stage| {
+        let engine = stage.builder().up().await;
+        let timeouts = Timeouts { start_to_close: Some(Span(600 * SECOND)), ..Timeouts::default() };
+        let run = scheduled(&engine, timeouts, Some(RetryPolicy::default())).await;
+        let taken = poll(&engine).await;
+        let token = taken.token.as_slice();
+        let large = || Some(Payload::json("x".repeat(PAYLOAD_MAX + 1)));
+        let most = Some(Payload::json("x".repeat(PAYLOAD_MAX - 1_000)));
+        let said = engine.heartbeat(token, most.clone()).await.expect("it fits");
+        assert_eq!(said, RemoteHeartbeat::Alive);
+        let refused = engine.heartbeat(token, large()).await.expect_err("it does not");
+        assert_eq!(refused.code(), "invalid");
+        assert!(refused.to_string().contains("2 MiB"), "{refused}");
+        engine.end_activity(token, Ending::Completed(large())).await.expect("it is an end");
+        until(&engine, run, "ActivityFailed").await;
+        let events = history(&engine, run).await;
+        let failure = events.iter().find_map(|event| match &event.kind {
+            EventKind::ActivityFailed(failed) => Some(failed.failure.clone()),
+            _ => None,
+        });
+        let failure = failure.expect("it failed").to_string();
+        assert!(failure.contains("more than 2 MiB"), "{failure}");
+    })
+    .await;
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::{
     ActivityLive, ActivitySpec, Blob, ControlQueue, Ending, EventId, Identity, Name, Payload,
-    Queue, RunId, Step, Token, WorkflowId,
+    Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
 };
 use bowline_store::{
     AttemptRef, ClaimActivities, ClaimedActivity, Heartbeat, HeartbeatReply, HolderKind, Proof,
@@ -12,7 +12,10 @@ use bowline_store::{
 };
 
 use super::{Wait, Want};
-use crate::{Error, Result, engine::Core};
+use crate::{
+    Error, Result,
+    engine::{Core, desk::bounded},
+};
 
 /// An activity in a remote worker's hands.
 #[derive(Clone, Debug)]
@@ -81,7 +84,7 @@ impl Core {
             activity: attempt.activity,
             attempt: attempt.attempt,
             proof,
-            ending,
+            ending: bounded(ending),
             rung: None,
             delivered_at: None,
             observed_at: None,
@@ -102,6 +105,9 @@ impl Core {
         details: Option<Payload>,
     ) -> Result<HeartbeatReply> {
         let (attempt, proof) = read(token)?;
+        if details.as_ref().is_some_and(|details| details.len() > PAYLOAD_MAX) {
+            return Err(Error::Invalid("the heartbeat's details are larger than 2 MiB".into()));
+        }
         let heartbeat = Heartbeat { attempt, proof, details };
         let mut replies = self.report(vec![heartbeat], Vec::new()).await?;
         Ok(replies.pop().unwrap_or(HeartbeatReply::Gone))

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Begin, Birth, Blob, Cause, Conflict, Link, Message, Name, Payload, Queue, RequestId, Reuse,
-    RunId, Signal, WorkflowId, WorkflowStarted, begin, check,
+    Address, Begin, Birth, Blob, Cause, Conflict, EventKind, Link, Message, Name, Payload, Queue,
+    RequestId, Reuse, RunId, Signal, WorkflowId, WorkflowStarted, begin, check,
 };
 use bowline_store::{Posted, Posting, RunKey, StartRun};
 
@@ -64,6 +64,13 @@ impl Core {
     pub(crate) async fn start(self: &Arc<Self>, options: StartOptions) -> Result<Started> {
         let conflict = options.conflict;
         let start = self.starting(options)?;
+        if let (Some(Message::Signal(signal)), [first, ..]) =
+            (&start.otherwise, &start.birth.events[..])
+            && let EventKind::WorkflowStarted(started) = &first.kind
+        {
+            let to = Address::Current(start.birth.run.namespace, started.workflow_id.clone());
+            self.check_signal(&to, signal).await?;
+        }
         let started = start.birth.clone();
         let posted = self.post(Posting::Start(Box::new(start))).await;
         if let Err(Error::AlreadyStarted { run, status }) = &posted
