@@ -8,7 +8,7 @@ use crate::{
     support::{
         flows::{Flows, work},
         probe::Probe,
-        stage::{self, cancel, comes_clean, reaches},
+        stage::{self, cancel, comes_clean, reaches, slots},
     },
     world::start,
 };
@@ -39,6 +39,36 @@ async fn r17_a_cancel_is_counted_on_its_way() {
     .await;
 }
 
+/// N1: under load too, every cancel is counted once in each histogram, whoever was faster.
+#[tokio::test]
+async fn n1_every_cancel_of_many_is_counted_in_both_histograms() {
+    const RUNS: usize = 60;
+    const EACH: usize = 5;
+    stage::each(async |stage| {
+        let probe = Probe::new();
+        let builder = stage.builder_with(slots(RUNS * EACH)).fan(work(10, 5), EACH);
+        let engine = builder.activity("work", probe.obeys()).up().await;
+        let mut runs = Vec::new();
+        for n in 0..RUNS {
+            runs.push(start(&engine, "fan", &format!("fan-{n}")).await);
+        }
+        probe.has_begun(RUNS * EACH).await;
+        let mut receipts = Vec::new();
+        for run in runs {
+            receipts.push(cancel(&engine, run).await);
+        }
+        for receipt in receipts {
+            comes_clean(&engine, receipt).await;
+        }
+        let seen = engine.metrics();
+        let all = (RUNS * EACH) as u64;
+        assert_eq!((seen.cancel_delivery.count(), seen.cancel_observation.count()), (all, all));
+        assert_eq!((seen.attempts_started, seen.notices_failed), (all, 0));
+        assert!(seen.notices_sent >= all, "{seen:?}");
+    })
+    .await;
+}
+
 /// A remote run takes so many signals, and the refusal names the bound.
 #[tokio::test]
 async fn a_remote_run_takes_only_so_many_signals() {
@@ -63,6 +93,11 @@ async fn a_remote_run_takes_only_so_many_signals() {
         let refused = engine.signal(run, signal(0)).await.expect_err("one too many");
         assert_eq!(refused.code(), "too_many_signals");
         assert!(refused.to_string().contains("10000"), "{refused}");
+        let mut options = StartOptions::new("remote", "r-1", "sdk", None);
+        options.started.rules = Rules::REMOTE;
+        options.signal = Some(signal(0));
+        let refused = engine.start(options).await.expect_err("a signal that comes with a start");
+        assert_eq!(refused.code(), "too_many_signals");
     })
     .await;
 }

@@ -12,7 +12,10 @@ use bowline_engine::{
 };
 use bowline_store::Phase;
 
-use crate::world::{World, ending, history, kinds, signal, until, within};
+use crate::{
+    support::{flows::Flows, stage},
+    world::{World, ending, history, kinds, signal, until, within},
+};
 
 async fn engine(world: &World) -> Engine {
     world.builder().start().await.expect("the engine starts")
@@ -82,49 +85,51 @@ async fn a_run_that_nobody_polls_shows_what_happened_to_it_at_once() {
 /// with the old tokens, exactly once; history in between ends where the worker was shown it.
 #[tokio::test]
 async fn answers_with_old_tokens_count_once_in_another_process() {
-    let mut world = World::new();
-    let first = engine(&world).await;
-    let run = start(&first, "moved").await;
-    let turn = poll(&first, "sdk").await;
-    assert_eq!((turn.previous_started, turn.started), (EventId(0), EventId(3)));
-    assert_eq!(names(&turn.events), ["WorkflowStarted", "TurnScheduled", "TurnStarted"]);
-    first.signal(run, signal("meanwhile")).await.expect("taken");
-    world.reopen();
-    let second = engine(&world).await;
-    assert_eq!(history(&second, run).await.len(), 3, "history is frozen while the turn is out");
-    assert_eq!(answer(&second, &turn, vec![schedule("a")]).await, TurnVerdict::Taken);
-    let again = second.answer_turn(turn.token.as_slice(), |t| TurnAnswer::new(t, vec![]), None);
-    assert_eq!(again.await.expect_err("it was answered").code(), "no_such_turn");
-    let activity = poll_activity(&second, "").await;
-    world.reopen();
-    let third = engine(&world).await;
-    let token = activity.token.as_slice();
-    let done = Ending::Completed(Some(Payload::json("7")));
-    third.end_activity(token, done.clone()).await.expect("the old token counts");
-    let twice = third.end_activity(token, done).await.expect_err("it counted once");
-    assert!(matches!(twice, Error::BadToken(_)), "{twice}");
-    within("the outcome", until(&third, run, "ActivityCompleted")).await;
-    let next = poll(&third, "sdk").await;
-    assert_eq!(next.previous_started, EventId(3));
-    assert_eq!(answer(&third, &next, vec![Command::Complete(None)]).await, TurnVerdict::Taken);
-    assert_eq!(ending(&third, run).await, RunEnding::Completed(None));
-    assert_eq!(
-        kinds(&third, run).await,
-        [
-            "WorkflowStarted",
-            "TurnScheduled",
-            "TurnStarted",
-            "TurnCompleted",
-            "ActivityScheduled",
-            "WorkflowSignalled",
-            "TurnScheduled",
-            "ActivityStarted",
-            "ActivityCompleted",
-            "TurnStarted",
-            "TurnCompleted",
-            "WorkflowCompleted",
-        ]
-    );
+    stage::each(async |stage| {
+        let first = stage.builder().up().await;
+        let run = start(&first, "moved").await;
+        let turn = poll(&first, "sdk").await;
+        assert_eq!((turn.previous_started, turn.started), (EventId(0), EventId(3)));
+        assert_eq!(names(&turn.events), ["WorkflowStarted", "TurnScheduled", "TurnStarted"]);
+        first.signal(run, signal("meanwhile")).await.expect("taken");
+        stage.reopen();
+        let second = stage.builder().up().await;
+        assert_eq!(history(&second, run).await.len(), 3, "history is frozen while the turn is out");
+        assert_eq!(answer(&second, &turn, vec![schedule("a")]).await, TurnVerdict::Taken);
+        let again = second.answer_turn(turn.token.as_slice(), |t| TurnAnswer::new(t, vec![]), None);
+        assert_eq!(again.await.expect_err("it was answered").code(), "no_such_turn");
+        let activity = poll_activity(&second, "").await;
+        stage.reopen();
+        let third = stage.builder().up().await;
+        let token = activity.token.as_slice();
+        let done = Ending::Completed(Some(Payload::json("7")));
+        third.end_activity(token, done.clone()).await.expect("the old token counts");
+        let twice = third.end_activity(token, done).await.expect_err("it counted once");
+        assert!(matches!(twice, Error::BadToken(_)), "{twice}");
+        within("the outcome", until(&third, run, "ActivityCompleted")).await;
+        let next = poll(&third, "sdk").await;
+        assert_eq!(next.previous_started, EventId(3));
+        assert_eq!(answer(&third, &next, vec![Command::Complete(None)]).await, TurnVerdict::Taken);
+        assert_eq!(ending(&third, run).await, RunEnding::Completed(None));
+        assert_eq!(
+            kinds(&third, run).await,
+            [
+                "WorkflowStarted",
+                "TurnScheduled",
+                "TurnStarted",
+                "TurnCompleted",
+                "ActivityScheduled",
+                "WorkflowSignalled",
+                "TurnScheduled",
+                "ActivityStarted",
+                "ActivityCompleted",
+                "TurnStarted",
+                "TurnCompleted",
+                "WorkflowCompleted",
+            ]
+        );
+    })
+    .await;
 }
 
 /// A turn that wants to close the run while a signal waits is refused; the next one sees it.
