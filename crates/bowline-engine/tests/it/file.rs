@@ -102,7 +102,7 @@ async fn h12_a_run_goes_on_after_somebody_else_had_the_file() {
     place.calls(Method::Settle, 20).await;
     assert!(engine.head(run).await.expect("it can be read").status.is_open());
     other.execute_batch("ROLLBACK").expect("it lets go");
-    let ended = place.passes("the run to end", ending(&engine, run)).await;
+    let ended = place.passes("the run to end", Box::pin(ending(&engine, run))).await;
     assert_eq!(ended, RunEnding::Completed(None));
     assert_eq!(probe.attempts(), ["attempt 1"]);
 }
@@ -135,7 +135,7 @@ async fn h9_a_full_disk_delays_what_runs_and_loses_nothing() {
     place.calls(Method::Settle, 20).await;
     assert!(engine.head(run).await.expect("it can be read").status.is_open());
     store.limit(None).await.expect("there is room again");
-    let ended = place.passes("the run to end", ending(&engine, run)).await;
+    let ended = place.passes("the run to end", Box::pin(ending(&engine, run))).await;
     assert_eq!(ended, RunEnding::Completed(Some(large)));
     assert_eq!(probe.attempts(), ["attempt 1"]);
     let after = start(&engine, "quick", "after").await;

@@ -69,8 +69,8 @@ async fn begun(engine: &Engine) -> (RunId, EventId) {
         _ => false,
     };
     let second = events.iter().find(asked).expect("it was asked for").id;
-    let turns = events.iter().filter(|event| event.kind.name() == "TurnStarted");
-    let cut = turns.filter(|event| event.id < second).last().expect("a turn asked for it");
+    let mut turns = events.iter().filter(|event| event.kind.name() == "TurnStarted");
+    let cut = turns.rfind(|event| event.id < second).expect("a turn asked for it");
     (run, cut.id)
 }
 

@@ -1,6 +1,6 @@
 //! The index as a store uses it: changes in, candidates and hints out.
 
-use bowline_core::{ControlQueue, Identity, Number, Ranges, RunAlarm};
+use bowline_core::{Holder, Identity, Number, Ranges, RunAlarm};
 
 use super::*;
 use crate::{HolderKind, Want};
