@@ -1,4 +1,4 @@
-//! A remote worker and an engine that dies: what the worker was not told is found again in the rows.
+//! A remote worker and an engine that dies: what the worker was not told is found in the rows.
 
 use bowline_core::{Cause, Ending};
 use bowline_store::Phase;

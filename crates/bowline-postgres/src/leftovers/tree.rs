@@ -66,7 +66,7 @@ impl<'a> Tree<'a> {
         Ok(None)
     }
 
-    /// The children of a run, and perhaps those that it inherited from the run that it is a fork of.
+    /// The children of a run, and those that it may have inherited as a fork of another.
     async fn below(&self, run: &Run) -> Outcome<Vec<(RunId, Option<Heir>)>> {
         let own = self.children(run.head.run).await?;
         let mut below: Vec<_> = own.into_iter().map(|child| (child, None)).collect();

@@ -69,7 +69,7 @@ impl<'a> Tree<'a> {
         run::run(self.db, Arc::new(label)).map(Some)
     }
 
-    /// The children of a run, and perhaps those that it inherited from the run that it is a fork of.
+    /// The children of a run, and those that it may have inherited as a fork of another.
     fn below(&self, run: &Run) -> Outcome<Vec<(RunId, Option<Heir>)>> {
         let own = self.children(run.head.run)?;
         let mut below: Vec<_> = own.into_iter().map(|child| (child, None)).collect();
