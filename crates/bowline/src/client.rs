@@ -21,7 +21,7 @@ use crate::{
     transaction::Transactions,
 };
 
-pub use cancel::{CancelCall, TerminateCall};
+pub use cancel::{CancelCall, CancelOneCall, TerminateCall};
 pub use describe::{Description, HistoryEvent};
 pub use error::{ClientError, RunError, UpdateError};
 pub use list::{List, RunSummary};

@@ -70,9 +70,9 @@ pub use call::{ActivityCall, ChildCall, Handle, Sleep};
 pub use carry::{Carried, Thrown};
 pub use channel::{Asked, Exposed, Offered, Query, Signal, Signals, Update, Updates};
 pub use client::{
-    AnyRun, Bowline, CancelCall, CancelTree, CancelledActivity, CancelledRun, ClientError,
-    Description, HistoryEvent, IfClosed, IfExists, List, Receipt, Recording, Run, RunError,
-    RunSummary, StartCall, TerminateCall, UpdateError,
+    AnyRun, Bowline, CancelCall, CancelOneCall, CancelTree, CancelledActivity, CancelledRun,
+    ClientError, Description, HistoryEvent, IfClosed, IfExists, List, Receipt, Recording, Run,
+    RunError, RunSummary, StartCall, TerminateCall, UpdateError,
 };
 pub use ctx::{Ctx, OtherRun, WorkflowInfo};
 pub use ended::{Ended, Outcome};

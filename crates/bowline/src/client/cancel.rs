@@ -3,8 +3,8 @@
 use std::{pin::Pin, time::Duration};
 
 use bowline_engine::{
-    CancelRequest,
-    core::{Address, Cause, Ladder, Span},
+    CancelRequest, CancelledOne,
+    core::{Address, Cause, EventId, Ladder, Span},
 };
 
 use super::{AnyRun, ClientError, Receipt};
@@ -65,6 +65,42 @@ impl CancelCall {
 
 impl IntoFuture for CancelCall {
     type Output = Result<Receipt, ClientError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+/// A cancel of one activity, timer or child that was not sent yet: await it.
+#[must_use = "a cancel is requested when this is awaited: add `.await`"]
+pub struct CancelOneCall {
+    run: AnyRun,
+    target: EventId,
+    request: CancelRequest,
+}
+
+impl CancelOneCall {
+    pub(crate) fn new(run: AnyRun, number: u64, reason: String) -> Self {
+        Self { run, target: EventId(number), request: CancelRequest::new(reason, "") }
+    }
+
+    /// Who asks, for history and for the code that is stopped.
+    pub fn by(mut self, who: impl Into<String>) -> Self {
+        self.request.by = who.into().into();
+        self
+    }
+
+    async fn send(self) -> Result<CancelledOne, ClientError> {
+        let run = self.run.head().await?.run;
+        let engine = self.run.bowline().engine();
+        let asked = engine.cancel_one(run, self.target, self.request).await;
+        asked.map_err(|error| self.run.missing(error))
+    }
+}
+
+impl IntoFuture for CancelOneCall {
+    type Output = Result<CancelledOne, ClientError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {

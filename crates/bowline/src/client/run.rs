@@ -3,18 +3,17 @@
 use std::{fmt, marker::PhantomData, ops::Deref};
 
 use bowline_engine::{
-    CancelledOne,
     core::{
-        Address, Cause, EventId, Name, Namespace, RunId, Signal as RawSignal, UpdateAnswer,
-        UpdateRequest, UpdateStage,
+        Address, Cause, Name, Namespace, RunId, Signal as RawSignal, UpdateAnswer, UpdateRequest,
+        UpdateStage,
     },
     store::Head,
 };
 use serde::de::DeserializeOwned;
 
 use super::{
-    Bowline, CancelCall, CancelTree, ClientError, Description, HistoryEvent, Recording, RunError,
-    TerminateCall, UpdateError, start::unreadable,
+    Bowline, CancelCall, CancelOneCall, CancelTree, ClientError, Description, HistoryEvent,
+    Recording, RunError, TerminateCall, UpdateError, start::unreadable,
 };
 use crate::{
     Ended, Give, Outcome, Query, Signal, Update, carry::Carried, ended, failure::Failure, value,
@@ -148,18 +147,8 @@ impl AnyRun {
 
     /// Cancels one activity, timer or child of the run, by its number: the workflow's code sees
     /// an outcome and goes on. A target that is over already is a success, and the answer says so.
-    ///
-    /// # Errors
-    /// If there is no such run, or it never had such a target.
-    pub async fn cancel_one(
-        &self,
-        number: u64,
-        reason: impl Into<String>,
-    ) -> Result<CancelledOne, ClientError> {
-        let run = self.head().await?.run;
-        let request = bowline_engine::CancelRequest::new(reason, "");
-        let asked = self.bowline.engine().cancel_one(run, EventId(number), request).await;
-        asked.map_err(|error| self.missing(error))
+    pub fn cancel_one(&self, number: u64, reason: impl Into<String>) -> CancelOneCall {
+        CancelOneCall::new(self.clone(), number, reason.into())
     }
 
     /// Terminates the run if it is open, and forgets it as soon as nothing of it is left.

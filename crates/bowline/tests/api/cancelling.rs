@@ -47,11 +47,12 @@ async fn an_unhandled_cancelled_activity_ends_the_run_cancelled() {
     let bowline = place.open().workflow(unhandled).activity(waits).start().await.unwrap();
     let run = bowline.start(unhandled, "u", ()).await.unwrap();
     let history = started(&run, "ActivityScheduled").await;
-    run.cancel_one(history, "not this one").await.unwrap();
+    run.cancel_one(history, "not this one").by("alice").await.unwrap();
     let ended = run.outcome().await.unwrap().unwrap_err();
     let Ended::Cancelled(cause) = ended else { panic!("{ended:?}") };
     assert_eq!(cause.detail, "activity waits");
-    assert_eq!(cause.root().detail, "not this one");
+    let root = cause.root();
+    assert_eq!((root.detail.as_str(), root.requested_by.as_str()), ("not this one", "alice"));
 }
 
 /// Waits for an event of this kind, and tells its number.
