@@ -22,5 +22,7 @@ pub const LIST_PAGE: usize = 1_000;
 pub const WORKERS: usize = 10_000;
 /// For how long a worker that is silent is remembered.
 pub const WORKER_SILENT: Duration = Duration::from_secs(5 * 60);
+/// For how long after it was first heard of a worker may not know yet where it listens.
+pub const WORKER_YOUNG: Duration = Duration::from_secs(2);
 /// How many activities of a run a description lists.
 pub const DESCRIBED: usize = 2_000;

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use temporalio_protos::temporal::api::{
     taskqueue::v1::PollerInfo, worker::v1::WorkerHeartbeat, workflowservice::v1::*,
 };
+use tokio::{sync::Notify, time::Instant};
 use tonic::Request;
 
 use super::Door;
@@ -22,6 +23,10 @@ use crate::{
 pub(super) struct Workers {
     /// By the worker's own key: where it listens, and since when that is known.
     controls: Mutex<BTreeMap<String, (ControlQueue, Time)>>,
+    /// By the worker's own key: when it was first heard of.
+    seen: Mutex<BTreeMap<String, Instant>>,
+    /// Told when it becomes known where somebody listens.
+    learned: Notify,
     /// By queue and identity: when they last polled.
     polls: Mutex<BTreeMap<(String, String), Time>>,
 }
@@ -36,8 +41,36 @@ impl Workers {
         let control = ControlQueue::from(said);
         if !key.is_empty() && controls.len() < limits::WORKERS {
             controls.insert(key.to_owned(), (control.clone(), Time::MAX));
+            self.learned.notify_waiters();
         }
         control
+    }
+
+    /// The same, for a worker that is about to be given something that it may have to be told to
+    /// stop. A worker polls before it knows whether it will have a control channel; while it is
+    /// that young it is waited for, so that what it takes first can be cancelled by push too.
+    pub(super) async fn listening(&self, key: &str, said: &str) -> ControlQueue {
+        loop {
+            let learned = self.learned.notified();
+            let control = self.control(key, said);
+            let young_until = self.first_seen(key) + limits::WORKER_YOUNG;
+            if !control.is_empty() || key.is_empty() || Instant::now() >= young_until {
+                return control;
+            }
+            tokio::select! {
+                () = learned => {}
+                () = tokio::time::sleep_until(young_until) => {}
+            }
+        }
+    }
+
+    fn first_seen(&self, key: &str) -> Instant {
+        let now = Instant::now();
+        let mut seen = self.seen.lock();
+        if seen.len() >= limits::WORKERS {
+            seen.retain(|_, at| now < *at + limits::WORKER_YOUNG);
+        }
+        *seen.entry(key.to_owned()).or_insert(now)
     }
 
     /// A worker polled a queue.
@@ -64,6 +97,7 @@ impl Workers {
 
     fn forget(&self, key: &str) {
         self.controls.lock().remove(key);
+        self.seen.lock().remove(key);
     }
 
     fn pollers(&self, queue: &str, now: Time) -> Vec<(String, Time)> {
