@@ -270,12 +270,20 @@ pub(crate) async fn collect(shared: Arc<Shared>) {
 /// Says that the process is alive, whether or not anybody else has something to report, and
 /// whether somebody else has stopped to.
 pub(crate) async fn keep_alive(shared: Arc<Shared>) {
+    let mut pause = Duration::from_secs(1);
     loop {
-        let lease = shared.member().map_or(Duration::from_secs(1), |(_, lease)| lease);
-        tokio::time::sleep((lease / 3).min(Duration::from_secs(10))).await;
-        if let Some((epoch, lease)) = shared.member() {
-            let _ = still_there(&shared, epoch, lease).await;
-        }
+        tokio::time::sleep(pause).await;
+        let Some((epoch, lease)) = shared.member() else {
+            pause = Duration::from_secs(1);
+            continue;
+        };
+        // A call that hangs must not cost the lease.
+        let said = still_there(&shared, epoch, lease);
+        let said = tokio::time::timeout(lease / 3, said).await;
+        pause = match said {
+            Ok(Ok(())) => (lease / 3).min(Duration::from_secs(10)),
+            _ => (lease / 10).min(Duration::from_secs(1)),
+        };
     }
 }
 

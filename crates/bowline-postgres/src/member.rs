@@ -64,9 +64,10 @@ pub(crate) async fn end(db: Db<'_>, epoch: Epoch) -> Outcome<bool> {
 }
 
 /// Extends a lease. None of its business are leases that ran out: nobody loses anything before
-/// another member says so.
+/// another member says so. Whoever was silent for half of its lease was not in unbroken contact:
+/// the database may have been away, and others may not have been able to say that they live.
 pub(crate) const RENEW: &str = "UPDATE @members SET contact_since = CASE \
-        WHEN clock_timestamp() > renewed_at + lease THEN clock_timestamp() \
+        WHEN clock_timestamp() > renewed_at + lease / 2 THEN clock_timestamp() \
         ELSE contact_since END, \
     renewed_at = clock_timestamp(), lease = $2::float8 * interval '1 microsecond' \
     WHERE epoch = $1 AND state = 0 RETURNING 1";

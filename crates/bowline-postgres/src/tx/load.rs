@@ -8,7 +8,7 @@ use bowline_store::{
     Error,
     ready::{Mark, Standing},
 };
-use futures_util::future::try_join4;
+use futures_util::future::try_join3;
 use uuid::Uuid;
 
 use super::{Kept, Loaded, Named, Slot, Tx};
@@ -53,8 +53,10 @@ impl Tx<'_> {
             self.know_members(&epochs, alive);
             return Ok(());
         }
-        let (found, named, rows, alive) = try_join4(
-            self.fetch_runs(&runs),
+        // The runs first: a row that is newer than its run's number is refused by the fence, and
+        // one that is older would not be.
+        let found = self.fetch_runs(&runs).await?;
+        let (named, rows, alive) = try_join3(
             self.fetch_ids(&ids),
             self.fetch_activities(&activities),
             self.fetch_members(&epochs),
