@@ -109,6 +109,10 @@ impl Builder {
             self.faults.push(taken::<F>("workflow", &name));
             return self;
         }
+        if let Ok(first) = self.registry.workflow::<F>() {
+            self.faults.push(twice::<F>("workflow", first, &name));
+            return self;
+        }
         self.registry.add_workflow(TypeId::of::<F>(), name.clone());
         self.workflows.push((name, Box::new(move |app| workflow.code(app))));
         self
@@ -141,6 +145,10 @@ impl Builder {
         }
         if let Some(queue) = &options.queue {
             self.queues.entry(queue.clone()).or_default();
+        }
+        if let Ok(first) = self.registry.activity::<F>() {
+            self.faults.push(twice::<F>("activity", &first.name, &name));
+            return self;
         }
         options.name = name.clone();
         self.registry.add_activity(TypeId::of::<F>(), options);
@@ -241,7 +249,7 @@ impl Builder {
         }
         let engine = settings.into_iter().fold(engine, |engine, set| set(engine));
         let engine = engine.start().await?;
-        warn_unregistered(&engine, &app).await?;
+        warn_unregistered(&engine, &app).await;
         Ok(Bowline::new(engine, app, store).with_transactions(transactions))
     }
 
@@ -275,6 +283,15 @@ impl Builder {
     }
 }
 
+/// A call by path must know which name it means.
+fn twice<F>(kind: &str, first: &Name, second: &Name) -> String {
+    let path = type_name::<F>();
+    format!(
+        "the {kind} `{path}` is registered as {first:?} and as {second:?}: give it one name, or \
+         wrap it in a function of its own"
+    )
+}
+
 fn taken<F>(kind: &str, name: &Name) -> String {
     let path = type_name::<F>();
     format!(
@@ -288,8 +305,12 @@ const LISTED: usize = 1000;
 
 /// Open runs whose workflow nobody here can run are named in the log: the usual reason is a
 /// function that was renamed.
-async fn warn_unregistered(engine: &Engine, app: &App) -> Result<(), ClientError> {
-    for (name, runs) in unregistered(engine, app).await? {
+async fn warn_unregistered(engine: &Engine, app: &App) {
+    let missing = match unregistered(engine, app).await {
+        Ok(missing) => missing,
+        Err(error) => return tracing::warn!(%error, "open runs could not be listed"),
+    };
+    for (name, runs) in missing {
         tracing::warn!(
             workflow = %name,
             runs,
@@ -297,7 +318,6 @@ async fn warn_unregistered(engine: &Engine, app: &App) -> Result<(), ClientError
              with `.workflow_with(…, |o| o.name(\"{name}\"))`"
         );
     }
-    Ok(())
 }
 
 /// The workflows of open runs that are not registered, each with how many there are.

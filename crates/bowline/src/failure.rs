@@ -1,10 +1,14 @@
 //! What code ended with when it did not end well, for those who name no type of their own.
 
-use std::fmt;
+use std::{error::Error as StdError, fmt};
 
 use bowline_engine::core::Failure as Raw;
+use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{carry, name};
+use crate::{
+    carry::{self, Carried},
+    name,
+};
 
 /// An error of user code as it is stored: a message, a kind, and what it followed from.
 ///
@@ -44,14 +48,21 @@ impl Failure {
         self.0.source.as_deref().cloned().map(Self)
     }
 
-    /// The error that the code returned, if it was an `E`.
-    pub fn downcast<E: serde::de::DeserializeOwned>(&self) -> Option<E> {
+    /// The error that it was made of, if that was an `E` that could be stored.
+    pub fn downcast<E: DeserializeOwned>(&self) -> Option<E> {
         (self.0.kind == name::kind::<E>()).then(|| carry::details(&self.0)).flatten()
     }
 
     /// The same as a `std::error::Error`.
     pub fn into_error(self) -> FailureError {
         FailureError(self)
+    }
+}
+
+/// Any error that can be stored; [`downcast`](Failure::downcast) gives it back.
+impl<E: StdError + Serialize + DeserializeOwned + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.into_raw())
     }
 }
 

@@ -28,7 +28,7 @@ pub enum ClientError {
         expected: String,
     },
     /// The workflow id is taken.
-    #[error("{id:?} is taken by a run that is {status}: attach to it, or say `.if_exists(…)`")]
+    #[error("{id:?} is taken by a run that is {status}: attach to it, or say `{}`", way_out(*status))]
     AlreadyStarted {
         /// The workflow id.
         id: String,
@@ -56,6 +56,14 @@ pub enum ClientError {
     /// Anything else that the engine says.
     #[error(transparent)]
     Engine(engine::Error),
+}
+
+/// What a caller whose id is taken may say instead.
+fn way_out(status: engine::core::Status) -> &'static str {
+    match status.is_open() {
+        true => ".if_exists(…)",
+        false => ".if_closed(…)",
+    }
 }
 
 impl ClientError {

@@ -72,6 +72,16 @@ impl AnyRun {
         found.map_err(|error| self.missing(error))
     }
 
+    /// The run that is meant now: whichever goes on in place of one that continued as new or is
+    /// tried again.
+    async fn newest(&self) -> Result<Head, ClientError> {
+        let mut head = self.head().await?;
+        while let Some(next) = head.successor {
+            head = self.bowline.engine().head(next).await.map_err(|error| self.missing(error))?;
+        }
+        Ok(head)
+    }
+
     /// Sends it a signal; it is durable when this returns.
     ///
     /// # Errors
@@ -92,7 +102,7 @@ impl AnyRun {
     /// # Errors
     /// If there is no such run, or it shows nothing of that name.
     pub async fn query<T: DeserializeOwned>(&self, query: Query<T>) -> Result<T, ClientError> {
-        let run = self.head().await?.run;
+        let run = self.newest().await?.run;
         let answer = self.bowline.engine().query(run, query.name(), None).await;
         let answer = answer.map_err(|error| self.missing(error))?;
         value::decode(answer.as_ref()).map_err(unreadable)
@@ -112,7 +122,7 @@ impl AnyRun {
         E: Carried + fmt::Display + fmt::Debug,
     {
         let input = input.give().map_err(unreadable)?;
-        let run = self.head().await?.run;
+        let run = self.newest().await?.run;
         let id = format!("{:032x}", self.bowline.engine().draw());
         let (name, identity) = (Name::from(update.name()), Default::default());
         let request =
@@ -156,7 +166,7 @@ impl AnyRun {
     /// # Errors
     /// If there is no such run.
     pub async fn delete(&self, reason: impl Into<String>) -> Result<(), ClientError> {
-        let run = self.head().await?.run;
+        let run = self.newest().await?.run;
         let cause = Cause::requested(reason, "");
         self.bowline.engine().delete(run, cause).await.map_err(|error| self.missing(error))
     }
@@ -166,7 +176,7 @@ impl AnyRun {
     /// # Errors
     /// If there is no such run.
     pub async fn retry(&self) -> Result<(), ClientError> {
-        let run = self.head().await?.run;
+        let run = self.newest().await?.run;
         self.bowline.engine().retry(run).await.map_err(|error| self.missing(error))
     }
 

@@ -58,9 +58,7 @@ async fn forms(ctx: Ctx) -> bowline::Result<Vec<u32>> {
     let beside: Handle<u32, Failure> = ctx.activity(with_both, 10).start();
     let values = vec![
         ctx.activity(bare, ()).await?,
-        ctx.activity(with_input, 2)
-            .await
-            .map_err(|ended| ended.map(|e| Failure::new(e.to_string())))?,
+        ctx.activity(with_input, 2).await?,
         ctx.activity(with_context, ()).await?,
         beside.await?,
         ctx.activity(Desk::alone, ()).await.expect("it cannot fail"),
@@ -140,4 +138,11 @@ async fn a_result_is_an_error_that_main_can_return() {
     let run = bowline.start(fails, "f", ()).await.expect("it is started");
     let error: Box<dyn std::error::Error> = run.result().await.expect_err("it fails").into();
     assert_eq!(error.to_string(), "the run failed: no");
+}
+
+#[test]
+fn a_failure_gives_back_the_error_that_it_was_made_of() {
+    let failure = Failure::from(Refused);
+    assert_eq!((failure.kind(), failure.message()), ("Refused", "refused"));
+    assert_eq!(failure.downcast::<Refused>(), Some(Refused));
 }

@@ -144,3 +144,25 @@ async fn a_query_right_after_the_start_is_answered() {
         assert_eq!(run.query(STAGE).await.unwrap(), "waiting");
     }
 }
+
+const LEVEL: Query<u32> = Query::new("level");
+
+async fn climbs(ctx: Ctx, level: u32) -> bowline::Result<u32> {
+    let _shown = ctx.expose(LEVEL, level);
+    if level < 2 {
+        ctx.continue_as_new(climbs, level + 1).await
+    }
+    Ok(level + ctx.signal(GO).recv().await)
+}
+
+#[tokio::test]
+async fn a_run_is_followed_where_it_goes_on() {
+    let place = Place::new();
+    let bowline = place.open().workflow(climbs).start().await.unwrap();
+    let run = bowline.start(climbs, "c", 0).await.unwrap();
+    while run.query(LEVEL).await.unwrap() < 2 {
+        tokio::task::yield_now().await;
+    }
+    run.signal(GO, 5).await.unwrap();
+    assert_eq!(run.result().await.unwrap(), 7);
+}

@@ -73,6 +73,13 @@ async fn every_fault_is_told_at_once() {
 }
 
 #[tokio::test]
+async fn a_function_with_two_names_is_refused() {
+    let app = Place::new().open().activity(charge);
+    let text = refused(app.activity_with(charge, |o| o.name("charge-v2"))).await;
+    assert!(text.contains("\"charge\"") && text.contains("\"charge-v2\""), "{text}");
+}
+
+#[tokio::test]
 async fn a_queue_in_which_nothing_could_run_is_refused() {
     let text = refused(Place::new().open().queue("gpu", 0)).await;
     assert!(text.contains("gpu") && text.contains("no slots"), "{text}");
