@@ -28,7 +28,10 @@ pub enum ClientError {
         expected: String,
     },
     /// The workflow id is taken.
-    #[error("{id:?} is taken by a run that is {status}: attach to it, or say `{}`", way_out(*status))]
+    #[error(
+        "{id:?} is taken by a run that is {status}: attach to it, or say `{}`",
+        way_out(*status)
+    )]
     AlreadyStarted {
         /// The workflow id.
         id: String,
