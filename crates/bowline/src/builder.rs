@@ -146,6 +146,9 @@ impl Builder {
         if let Some(queue) = &options.queue {
             self.queues.entry(queue.clone()).or_default();
         }
+        if let Some(fault) = options.retry.as_ref().and_then(|retry| retry.0.fault()) {
+            self.faults.push(format!("the activity {name:?}: {fault}"));
+        }
         if let Ok(first) = self.registry.activity::<F>() {
             self.faults.push(twice::<F>("activity", &first.name, &name));
             return self;

@@ -41,7 +41,7 @@ impl Retry {
         self
     }
 
-    /// How many attempts there may be in all, the first one included.
+    /// How many attempts there may be in all, the first one included; 0 for no limit.
     pub fn attempts(mut self, most: u32) -> Self {
         self.0.attempts_max = most;
         self

@@ -93,9 +93,14 @@ pub struct Item {
     result: Option<Payload>,
 }
 
-impl From<bowline_replay::Item> for Item {
-    fn from(item: bowline_replay::Item) -> Self {
+impl Item {
+    fn new(item: bowline_replay::Item) -> Self {
         Self { name: item.name.to_string(), number: item.number.0, result: item.result }
+    }
+
+    /// Its result, or what it left behind, if that reads as a `T`.
+    pub fn result<T: DeserializeOwned>(&self) -> Option<T> {
+        value::decode(self.result.as_ref()).ok()
     }
 }
 
@@ -160,7 +165,7 @@ impl<E> Stopped<E> {
 
 impl<E: Carried> Stopped<E> {
     fn typed(stopped: Untyped, app: Arc<App>) -> Self {
-        let items = |items: Vec<bowline_replay::Item>| items.into_iter().map(Item::from).collect();
+        let items = |items: Vec<bowline_replay::Item>| items.into_iter().map(Item::new).collect();
         Self {
             why: Ended::typed(stopped.why),
             completed: items(stopped.completed),

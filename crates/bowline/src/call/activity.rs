@@ -104,6 +104,9 @@ impl<T, E> ActivityCall<T, E> {
 
     /// Makes the call now and lets go of it: nobody hears of its end, nothing cancels it, and it
     /// outlives the run.
+    ///
+    /// # Panics
+    /// If it was given something that cannot be written as JSON.
     pub fn detach(self) {
         match self.stage {
             Stage::Described(spec) => {

@@ -77,6 +77,9 @@ impl<T, E> ChildCall<T, E> {
 
     /// Starts it now and lets go of it: nobody hears of its end, nothing cancels it, and it
     /// outlives the run.
+    ///
+    /// # Panics
+    /// If it was given something that cannot be written as JSON.
     pub fn detach(self) {
         match self.stage {
             Stage::Described(spec) => {

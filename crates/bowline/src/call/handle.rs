@@ -61,12 +61,15 @@ impl<T, E> Handle<T, E> {
     }
 
     /// Lets go of it: nobody hears of its end, nothing cancels it, and it outlives the run.
+    ///
+    /// # Panics
+    /// If it was given something that cannot be written as JSON: nobody else would hear of that.
     pub fn detach(self) {
         match self.inner {
             Inner::Activity(handle) => drop(handle.detach()),
             Inner::Child(handle) => drop(handle.detach()),
             Inner::Timer(handle) => drop(handle.detach()),
-            Inner::Refused(_) => {}
+            Inner::Refused(raw) => panic!("{raw}"),
         }
     }
 

@@ -34,8 +34,10 @@ impl CancelCall {
         self
     }
 
-    /// How long running activities have to stop by themselves before their futures are dropped,
-    /// whatever they were called with. Where a cancel stands already it may only hasten.
+    /// How long running activities have to stop by themselves before their futures are dropped.
+    /// This ladder stands in place of the one that they were called with, whole: the usual steps
+    /// follow the grace period, also for those that were to be detached. Where a cancel stands
+    /// already it may only hasten.
     pub fn grace(mut self, grace: Duration) -> Self {
         let ladder = self.request.ladder.unwrap_or_default();
         self.request.ladder = Some(Ladder { grace: Span(grace), ..ladder });

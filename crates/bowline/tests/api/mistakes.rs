@@ -80,6 +80,13 @@ async fn a_function_with_two_names_is_refused() {
 }
 
 #[tokio::test]
+async fn a_retry_that_makes_no_sense_is_refused() {
+    let never = Retry::every(Duration::ZERO);
+    let text = refused(Place::new().open().activity_with(charge, |o| o.retry(never))).await;
+    assert!(text.contains("charge") && text.contains("longer than zero"), "{text}");
+}
+
+#[tokio::test]
 async fn a_queue_in_which_nothing_could_run_is_refused() {
     let text = refused(Place::new().open().queue("gpu", 0)).await;
     assert!(text.contains("gpu") && text.contains("no slots"), "{text}");
