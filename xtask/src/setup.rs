@@ -4,22 +4,26 @@
 //! Out:   environment variables for the tests, and guards that put things away when dropped.
 //! Never: quiet. A step that cannot do its work fails, and says what the machine lacks.
 
+mod go;
 mod postgres;
 mod python;
 mod scratch;
+mod sdk;
 
 use std::any::Any;
 use std::ffi::OsString;
 
 use anyhow::{Context, Result};
 
-use crate::print;
+use crate::{print, shell};
 
 /// One thing to prepare before the tests run.
 struct Step {
     name: &'static str,
     /// What it prepares, for `cargo xtask test --help`.
     about: &'static str,
+    /// The packages whose tests need it; if there are none, all do.
+    wanted_by: &'static [&'static str],
     prepare: fn() -> Result<Ready>,
 }
 
@@ -31,7 +35,7 @@ struct Ready {
 }
 
 /// In this order, and taken away in the opposite one.
-const STEPS: &[Step] = &[scratch::STEP, postgres::STEP, python::STEP];
+const STEPS: &[Step] = &[scratch::STEP, postgres::STEP, python::STEP, go::STEP];
 
 /// Everything that was prepared; dropping it takes it away.
 pub(crate) struct Prepared {
@@ -52,13 +56,16 @@ impl Drop for Prepared {
     }
 }
 
-pub(crate) fn prepare() -> Result<Prepared> {
-    prepare_all(STEPS)
+/// Prepares what the tests need that these arguments of `cargo test` choose.
+pub(crate) fn prepare(arguments: &[String]) -> Result<Prepared> {
+    prepare_all(STEPS, arguments)
 }
 
-fn prepare_all(steps: &[Step]) -> Result<Prepared> {
+fn prepare_all(steps: &[Step], arguments: &[String]) -> Result<Prepared> {
     let mut prepared = Prepared { steps: Vec::new() };
-    for step in steps {
+    let wanted =
+        |step: &&Step| step.wanted_by.is_empty() || shell::may_choose(arguments, step.wanted_by);
+    for step in steps.iter().filter(wanted) {
         let ready = (step.prepare)().with_context(|| format!("set-up step `{}`", step.name))?;
         for (name, value) in &ready.environment {
             print::line(&format!("{}: {name}={}", step.name, value.to_string_lossy()));
@@ -98,17 +105,17 @@ mod tests {
     #[test]
     fn a_failing_step_is_named_and_the_earlier_ones_are_put_away_in_opposite_order() {
         let steps = [
-            Step { name: "one", about: "", prepare: || ready("ONE") },
-            Step { name: "two", about: "", prepare: || ready("TWO") },
-            Step { name: "three", about: "", prepare: || bail!("no such program") },
+            Step { name: "one", about: "", wanted_by: &[], prepare: || ready("ONE") },
+            Step { name: "two", about: "", wanted_by: &[], prepare: || ready("TWO") },
+            Step { name: "three", about: "", wanted_by: &[], prepare: || bail!("no such program") },
         ];
-        let prepared = prepare_all(&steps[..2]).unwrap();
+        let prepared = prepare_all(&steps[..2], &[]).unwrap();
         let names: Vec<_> = prepared.environment().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["ONE", "TWO"]);
         drop(prepared);
         assert_eq!(*ENDED.lock().unwrap(), ["TWO", "ONE"]);
 
-        let error = format!("{:#}", prepare_all(&steps).err().unwrap());
+        let error = format!("{:#}", prepare_all(&steps, &[]).err().unwrap());
         assert!(error.contains("`three`") && error.contains("no such program"), "{error}");
         assert_eq!(*ENDED.lock().unwrap(), ["TWO", "ONE", "TWO", "ONE"]);
     }

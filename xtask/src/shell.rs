@@ -64,6 +64,23 @@ fn chooses_packages(arguments: &[String]) -> bool {
     })
 }
 
+/// Whether the caller's arguments let the tests of one of these packages run.
+pub(crate) fn may_choose(arguments: &[String], packages: &[&str]) -> bool {
+    // What is not the name of another package may be a pattern or the whole workspace.
+    let mut words = arguments.iter().take_while(|argument| *argument != "--");
+    let mut chosen = Vec::new();
+    while let Some(word) = words.next() {
+        let name = match word.as_str() {
+            "-p" | "--package" => words.next().map(String::as_str),
+            "--workspace" => return true,
+            word => word.strip_prefix("--package=").or_else(|| word.strip_prefix("-p")),
+        };
+        chosen.extend(name);
+    }
+    let is_one = |name: &&str| packages.contains(name) || name.contains(['*', '?', '[', '@', '/']);
+    chosen.is_empty() || chosen.iter().any(is_one)
+}
+
 /// The command as a person would type it: the program without its folder.
 fn shown(command: &Command) -> String {
     let program = PathBuf::from(command.get_program());
@@ -89,6 +106,17 @@ mod tests {
     fn the_whole_workspace_is_the_default() {
         assert_eq!(scoped(&[]), "cargo test --workspace");
         assert_eq!(scoped(&["cancel"]), "cargo test --workspace cancel");
+    }
+
+    #[test]
+    fn what_other_packages_do_not_need_is_known() {
+        let may = |arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
+            may_choose(&arguments, &["bowline-cli"])
+        };
+        assert!(may(&[]) && may(&["cancel"]) && may(&["-p", "bowline-cli", "--test", "sdk"]));
+        assert!(may(&["-pbowline-cli"]) && may(&["-p", "bowline-*"]) && may(&["--workspace"]));
+        assert!(!may(&["-p", "bowline-core"]) && !may(&["--package=xtask", "--", "bowline-cli"]));
     }
 
     #[test]

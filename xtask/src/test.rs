@@ -14,7 +14,7 @@ pub(crate) const COMMAND: Command = Command {
              cargo xtask test -p bowline-core          one package\n  \
              cargo xtask test cancel                   the tests with `cancel` in their name\n  \
              cargo xtask test -- --nocapture           with their output\n\n\
-             Prepared first, and taken away afterwards:\n{}",
+             Prepared first, where the chosen packages need it, and taken away afterwards:\n{}",
             setup::listing()
         )
     },
@@ -23,7 +23,7 @@ pub(crate) const COMMAND: Command = Command {
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     // Held to the end: what was prepared is taken away when this is dropped, however it went.
-    let prepared = setup::prepare()?;
+    let prepared = setup::prepare(arguments)?;
     let mut command = shell::cargo(&["test"])?;
     shell::add_scope(&mut command, arguments);
     command.envs(prepared.environment());

@@ -23,6 +23,7 @@ const VARIABLE: &str = "BOWLINE_TEST_POSTGRES";
 pub(super) const STEP: Step = Step {
     name: "postgres",
     about: "a throwaway Postgres on a free port (BOWLINE_TEST_POSTGRES)",
+    wanted_by: &[],
     prepare,
 };
 

@@ -1,49 +1,30 @@
 //! A virtual environment with Temporal's Python SDK, as its users have it.
 //!
-//! It is made once per version and kept beside the build, because making it takes a download. A
-//! machine without Python is told so by name, and those tests say that they were skipped; where
-//! `CI` is set, that is a failure.
+//! It is made once per version and kept beside the build, because making it takes a download.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Ready, Step};
-use crate::{print, shell};
+use super::{Step, sdk};
+use crate::shell;
 
 pub(super) const STEP: Step = Step {
     name: "python",
     about: "a virtual environment with Temporal's Python SDK (BOWLINE_PYTHON)",
-    prepare,
+    wanted_by: sdk::USERS,
+    prepare: || sdk::ready("Python", "BOWLINE_PYTHON", environment()),
 };
 
 /// The version that the door was checked against.
 const SDK: &str = "temporalio==1.35.0";
 
-fn prepare() -> Result<Ready> {
-    match environment() {
-        Ok(python) => {
-            let environment = vec![("BOWLINE_PYTHON", python.into_os_string())];
-            Ok(Ready { environment, guard: Box::new(()) })
-        }
-        Err(error) if std::env::var_os("CI").is_some() => Err(error),
-        Err(error) => {
-            print::line(&format!("python: SKIPPED, tests with the Python SDK: {error:#}"));
-            Ok(Ready { environment: Vec::new(), guard: Box::new(()) })
-        }
-    }
-}
-
 fn environment() -> Result<PathBuf> {
-    let folder = target()?.join("sdk").join(format!("python-{}", SDK.replace("==", "-")));
+    let folder = sdk::folder(&format!("python-{}", SDK.replace("==", "-")))?;
     let python = folder.join("bin/python");
-    // Written last, so that a half-made environment is made again.
-    let done = folder.join("bowline-done");
-    if !done.is_file() {
-        make(&folder, &python)?;
-        std::fs::write(&done, SDK).with_context(|| format!("cannot write {}", done.display()))?;
-    }
+    // The folder is named by what is in it, so no file has to be asked.
+    sdk::once(&folder.join("bowline-done"), &[], || make(&folder, &python))?;
     Ok(python)
 }
 
@@ -65,12 +46,4 @@ fn make(folder: &Path, python: &Path) -> Result<()> {
 fn is_recent(python: &str) -> bool {
     let check = "import sys, venv; sys.exit(sys.version_info < (3, 10))";
     Command::new(python).args(["-c", check]).status().is_ok_and(|status| status.success())
-}
-
-/// Where builds go.
-fn target() -> Result<PathBuf> {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => Ok(PathBuf::from(folder)),
-        None => Ok(shell::root()?.join("target")),
-    }
 }

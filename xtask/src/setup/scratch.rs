@@ -10,8 +10,12 @@ use anyhow::{Context, Result};
 
 use super::{Ready, Step};
 
-pub(super) const STEP: Step =
-    Step { name: "scratch", about: "an empty temporary folder for this run (TMPDIR)", prepare };
+pub(super) const STEP: Step = Step {
+    name: "scratch",
+    about: "an empty temporary folder for this run (TMPDIR)",
+    wanted_by: &[],
+    prepare,
+};
 
 struct Scratch(PathBuf);
 

@@ -2,10 +2,7 @@
 
 use std::process::Command;
 
-use crate::{
-    python::{self, Script},
-    server::Server,
-};
+use crate::{program::Script, python, server::Server};
 
 /// The server's plug is pulled right after it acknowledged a signal, a cancel and a termination,
 /// while the worker could not hear of any of them. It starts again on the same file; the same
@@ -15,7 +12,7 @@ fn what_was_acknowledged_survives_the_servers_death() {
     let Some(interpreter) = python::interpreter() else { return };
     let mut server = Server::start();
     let address = server.address.clone();
-    let mut worker = Script::start(&interpreter, "worker.py", &[&address]);
+    let mut worker = python::start(&interpreter, "worker.py", &[&address]);
     worker.hears("working");
     python::run(&interpreter, "crash.py", &[&address, "begin"]);
     worker.signal("-STOP");
@@ -33,12 +30,12 @@ fn what_was_acknowledged_survives_the_servers_death() {
 fn another_worker_goes_on_where_one_was_killed() {
     let Some(interpreter) = python::interpreter() else { return };
     let server = Server::start();
-    let mut first = Script::start(&interpreter, "worker.py", &[&server.address]);
+    let mut first = python::start(&interpreter, "worker.py", &[&server.address]);
     first.hears("working");
     python::run(&interpreter, "crash.py", &[&server.address, "begin"]);
     first.kill();
     python::run(&interpreter, "crash.py", &[&server.address, "request"]);
-    let mut second = Script::start(&interpreter, "worker.py", &[&server.address]);
+    let mut second = python::start(&interpreter, "worker.py", &[&server.address]);
     second.hears("working");
     // Nobody saw the end of the code that was to be cancelled: its limit ends it.
     python::run(&interpreter, "crash.py", &[&server.address, "finish", "TimeoutError"]);

@@ -4,6 +4,8 @@ mod bad_input;
 mod cancels;
 mod crash;
 mod features;
+mod go;
 mod hello;
+mod program;
 mod python;
 mod server;

@@ -1,0 +1,55 @@
+//! The Go SDK, with its default settings; its own replayer reads every history.
+
+use std::process::Command;
+
+use crate::{
+    program::{Program, prepared},
+    server::Server,
+};
+
+fn program() -> Option<Program> {
+    let scenes = prepared("Go", "BOWLINE_GO")?;
+    Some(Program { language: "Go", command: Box::new(move || Command::new(&scenes)) })
+}
+
+/// What every user of the SDK meets, and what only Go has.
+#[test]
+fn go_plays_every_scene() {
+    let Some(program) = program() else { return };
+    let scenes = [
+        "hello",
+        "signals",
+        "queries",
+        "updates",
+        "children",
+        "pushed",
+        "terminated",
+        "heartbeats",
+        "by_workflow",
+        "cleans_up",
+        "timers",
+        "continues",
+        "local",
+        "retries",
+        "signal_with_start",
+        "routines",
+        "markers",
+        "session",
+        "replay",
+    ];
+    program.plays(&Server::start(), &scenes);
+}
+
+/// Runs that find no room in the worker's cache are replayed from their whole history.
+#[test]
+fn go_replays_what_its_cache_has_lost() {
+    let Some(program) = program() else { return };
+    program.plays(&Server::start(), &["evicted", "replay"]);
+}
+
+/// Another worker goes on where one was killed.
+#[test]
+fn go_loses_a_worker() {
+    let Some(program) = program() else { return };
+    program.loses_a_worker();
+}
