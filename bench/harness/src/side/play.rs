@@ -1,0 +1,140 @@
+//! One workload on one system, from a fresh store to the numbers.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use crate::{Command, Hello, Metrics, Trouble};
+
+use super::{
+    catalog::{Built, Entry},
+    peer::Peer,
+    plan::Shape,
+    process,
+};
+
+/// What one measurement stands on.
+pub(super) struct Stage<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) built: &'a Built,
+    /// A folder that was made for it.
+    pub(super) folder: &'a Path,
+    /// A database that was made for it.
+    pub(super) postgres: Option<String>,
+    pub(super) limit: Duration,
+}
+
+/// How many runs are opened before memory is first read, so that what is made once is not counted.
+const FIRST_RUNS: u32 = 100;
+/// How long a process must be nearly idle before memory is read, and how long that may take.
+const CALM: Duration = Duration::from_millis(500);
+const CALM_LIMIT: Duration = Duration::from_secs(60);
+
+/// Plays it.
+pub(super) fn play(stage: &Stage<'_>, shape: &Shape) -> Result<(Hello, Metrics), Trouble> {
+    let mut peer = stage.start()?;
+    let hello = peer.hello.clone();
+    let metrics = match shape {
+        Shape::Inside(command) => peer.ask(command)?,
+        Shape::Wait { runs } => wait(&mut peer, *runs)?,
+        Shape::Idle { seconds } => idle(&peer, *seconds),
+        Shape::Recover { runs } => return Ok((hello, recover(stage, peer, *runs)?)),
+        Shape::Cold { steps } => return Ok((hello, cold(stage, peer, *steps)?)),
+    };
+    peer.leave();
+    Ok((hello, metrics))
+}
+
+impl Stage<'_> {
+    fn start(&self) -> Result<Peer, Trouble> {
+        let Self { entry, built, folder, postgres, limit } = self;
+        Peer::start(entry, built, folder, postgres.as_deref(), *limit)
+    }
+}
+
+fn wait(peer: &mut Peer, runs: u32) -> Result<Metrics, Trouble> {
+    peer.ask(&Command::Open { from: 0, runs: FIRST_RUNS })?;
+    calm(peer);
+    let before = memory(peer);
+    let mut metrics = peer.ask(&Command::Open { from: FIRST_RUNS, runs })?;
+    calm(peer);
+    let after = memory(peer);
+    let per_run = |which: fn(&Memory) -> f64| (which(&after) - which(&before)) / f64::from(runs);
+    metrics.insert("kib_per_run".into(), per_run(|memory| memory.all) / 1024.0);
+    metrics.insert("peer_kib_per_run".into(), per_run(|memory| memory.peer) / 1024.0);
+    metrics.insert("all_mib".into(), mib(after.all));
+    Ok(metrics)
+}
+
+fn idle(peer: &Peer, seconds: u32) -> Metrics {
+    calm(peer);
+    let processes = peer.processes();
+    let before = (process::busy(&processes[..1]), process::busy(&processes), Instant::now());
+    std::thread::sleep(Duration::from_secs(seconds.into()));
+    let percent = |first: Duration, last: Duration| {
+        100.0 * last.saturating_sub(first).as_secs_f64() / before.2.elapsed().as_secs_f64()
+    };
+    let memory = memory(peer);
+    Metrics::from([
+        ("peer_cpu_percent".into(), percent(before.0, process::busy(&processes[..1]))),
+        ("all_cpu_percent".into(), percent(before.1, process::busy(&processes))),
+        ("peer_mib".into(), mib(memory.peer)),
+        ("all_mib".into(), mib(memory.all)),
+    ])
+}
+
+fn recover(stage: &Stage<'_>, mut peer: Peer, runs: u32) -> Result<Metrics, Trouble> {
+    peer.ask(&Command::Open { from: 0, runs })?;
+    peer.kill();
+    let killed = Instant::now();
+    let mut peer = stage.start()?;
+    let ready = killed.elapsed().as_secs_f64() * 1_000.0;
+    let woken = peer.ask(&Command::Resume { runs })?;
+    let after = |name: &str| ready + woken.get(name).copied().unwrap_or_default();
+    let metrics =
+        [("ready_ms", ready), ("first_ms", after("first_ms")), ("all_ms", after("all_ms"))];
+    peer.leave();
+    Ok(metrics.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+fn cold(stage: &Stage<'_>, mut peer: Peer, steps: u32) -> Result<Metrics, Trouble> {
+    let mut metrics = peer.ask(&Command::Build { steps })?;
+    peer.leave();
+    let mut peer = stage.start()?;
+    calm(&peer);
+    metrics.extend(peer.ask(&Command::Cold)?);
+    peer.leave();
+    Ok(metrics)
+}
+
+/// Waits until the processes have hardly anything to do, but not for ever.
+fn calm(peer: &Peer) {
+    let begun = Instant::now();
+    while begun.elapsed() < CALM_LIMIT {
+        let processes = peer.processes();
+        let before = process::busy(&processes);
+        std::thread::sleep(CALM);
+        if process::busy(&processes).saturating_sub(before) < CALM / 20 {
+            return;
+        }
+    }
+}
+
+/// Resident bytes: of the peer's own process, and with everything that it started.
+struct Memory {
+    peer: f64,
+    all: f64,
+}
+
+fn memory(peer: &Peer) -> Memory {
+    let processes = peer.processes();
+    Memory {
+        peer: process::memory(&processes[..1]) as f64,
+        all: process::memory(&processes) as f64,
+    }
+}
+
+fn mib(bytes: f64) -> f64 {
+    bytes / (1024.0 * 1024.0)
+}
