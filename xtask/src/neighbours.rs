@@ -1,4 +1,4 @@
-//! `neighbours`: the crate beside the other crates that bring SQLite along.
+//! `neighbours`: the crate beside others that bring SQLite along, or a driver of Postgres.
 //!
 //! A program may link one `sqlite3` only, so a crate that insists on one version of it cannot be
 //! added beside those that insist on another. Each case here is a program that has both.
@@ -41,6 +41,9 @@ const NEIGHBOURS: &[Neighbour] = &[
     // Both ends of the range: what a transaction shows is the type of the program's own version.
     shown("rusqlite-first", "rusqlite-0_32", r#"rusqlite = "0.32""#),
     shown("rusqlite-last", "rusqlite-0_41", r#"rusqlite = "0.41""#),
+    // What the program's `sqlx` shows is what the crate means, and the whole of it is beside us.
+    given("given-sqlx-08", "sqlx-0_8", r#"sqlx = { version = "0.8", features = ["postgres"] }"#),
+    given("given-sqlx-09", "sqlx-0_9", r#"sqlx = { version = "0.9", features = ["postgres"] }"#),
 ];
 
 const fn beside(name: &'static str, dependency: &'static str) -> Neighbour {
@@ -49,6 +52,10 @@ const fn beside(name: &'static str, dependency: &'static str) -> Neighbour {
 
 const fn shown(name: &'static str, feature: &'static str, dependency: &'static str) -> Neighbour {
     Neighbour { name, feature: Some(feature), dependency, program: TRANSACTION }
+}
+
+const fn given(name: &'static str, feature: &'static str, dependency: &'static str) -> Neighbour {
+    Neighbour { name, feature: Some(feature), dependency, program: GIVEN }
 }
 
 /// Uses the crate, so that it is not only resolved.
@@ -65,6 +72,15 @@ const TRANSACTION: &str = "//! A neighbour.\n\nuse bowline::{ClientError, Receip
     let work = bowline.transaction(move |tx| {\n        \
     insert(tx.connection())?;\n        \
     client.cancel_in(tx, \"order-1\", \"why not\")\n    });\n    work.await\n}\n\n\
+    fn main() {\n    let _ = both;\n}\n";
+
+/// Cancels in a transaction of its own driver.
+const GIVEN: &str = "//! A neighbour.\n\nuse bowline::{ClientError, Receipt, prelude::*};\n\n\
+    async fn both(bowline: Bowline, pool: sqlx::PgPool) -> Result<Receipt, ClientError> {\n    \
+    let mut tx = pool.begin().await?;\n    \
+    sqlx::query(\"DELETE FROM orders\").execute(&mut *tx).await?;\n    \
+    let receipt = bowline.cancel_in(&mut tx, \"order-1\", \"why not\").await?;\n    \
+    tx.commit().await?;\n    Ok(receipt)\n}\n\n\
     fn main() {\n    let _ = both;\n}\n";
 
 pub(crate) fn run() -> Result<()> {

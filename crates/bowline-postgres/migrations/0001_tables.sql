@@ -17,7 +17,7 @@
 --   graves      runs that are gone, whose remaining rows are being deleted
 --   members     processes that have the store open, or had
 --   asks        questions outside history
---   counters    the newest epoch
+--   counters    the newest epoch, and a number that no other store has
 --
 -- There are no sequences, triggers, foreign keys or procedures, on purpose: what looks like a rule
 -- stands in bowline-core, and the same statements should do for what speaks Postgres' language.
@@ -226,4 +226,5 @@ CREATE TABLE @asks (
 CREATE INDEX asks_deadline ON @asks (deadline);
 
 CREATE TABLE @counters (name text PRIMARY KEY, value int8 NOT NULL);
-INSERT INTO @counters (name, value) VALUES ('epoch', 0);
+INSERT INTO @counters (name, value)
+    VALUES ('epoch', 0), ('store', (random() * 9000000000000000000)::int8);

@@ -5,11 +5,11 @@ use bowline_core::{
     RunId, Start, Step, Time, cancel, deadline,
 };
 use bowline_store::{AttemptHit, Hint, end_activity, keeps_row, ready::Mark};
-use tokio_postgres::Row;
 
 use crate::{
     blob::{self, int, number},
     db::Outcome,
+    row::Row,
     tx::{Kept, Tx},
 };
 

@@ -172,7 +172,7 @@ const TAKE: &str = "UPDATE @asks SET taken_by = $1 WHERE id IN (\
         FOR UPDATE OF a SKIP LOCKED) \
     RETURNING id, member, namespace, run, body, deadline";
 
-fn pending(row: &tokio_postgres::Row) -> Outcome<Pending> {
+fn pending(row: &crate::row::Row) -> Outcome<Pending> {
     let id: Uuid = row.try_get(0)?;
     let member: Option<i64> = row.try_get(1)?;
     let to = match member {

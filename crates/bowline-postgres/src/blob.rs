@@ -6,10 +6,9 @@ use bowline_core::{
 };
 use bowline_store::{AskBody, Error, Quarantine, Reply, RunCancel, ready::Mark};
 use minicbor::{Decode, Encode};
-use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::{db::Outcome, fault::Fault};
+use crate::{db::Outcome, fault::Fault, row::Row};
 
 /// The database's integers are signed; ours never reach the sign.
 pub(crate) fn int(number: u64) -> i64 {

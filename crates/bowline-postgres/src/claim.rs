@@ -264,7 +264,7 @@ async fn candidates(
 async fn names(db: Db<'_>, claim: &ClaimActivities) -> Outcome<Vec<String>> {
     let values: [Value<'_>; 2] = [&i64::from(claim.namespace.0), &claim.queue.as_str()];
     let rows = db.rows(NAMES, &values).await?;
-    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    rows.iter().map(|row| row.try_get(0)).collect()
 }
 
 pub(crate) const NAMES: &str = "WITH RECURSIVE names (name) AS (\
@@ -282,7 +282,7 @@ async fn look(
     names: &[String],
     from: Spot,
     most: usize,
-) -> Outcome<Vec<tokio_postgres::Row>> {
+) -> Outcome<Vec<crate::row::Row>> {
     let values: [Value<'_>; 8] = [
         &i64::from(claim.namespace.0),
         &claim.queue.as_str(),

@@ -8,14 +8,19 @@ use std::{
 };
 
 use deadpool_postgres::{Object, Pool};
-use tokio_postgres::{Row, Transaction, types::ToSql};
+use tokio_postgres::types::{IsNull, ToSql, private::BytesMut};
 
-use crate::{fault::Fault, shared::Shared};
+use crate::{
+    fault::Fault,
+    guest::{Bound, Guest},
+    row::{Bind, Row},
+    shared::Shared,
+};
 
 pub(crate) type Outcome<T> = Result<T, Fault>;
 
 /// A value of a statement.
-pub(crate) type Value<'v> = &'v (dyn ToSql + Sync);
+pub(crate) type Value<'v> = &'v dyn Bind;
 
 /// A connection of the pool.
 pub(crate) struct Lent {
@@ -68,7 +73,7 @@ pub(crate) struct Db<'a> {
 #[derive(Clone, Copy)]
 enum Conn<'a> {
     Own(&'a Lent),
-    Given(&'a Transaction<'a>),
+    Given(&'a dyn Guest),
 }
 
 impl<'a> Db<'a> {
@@ -77,9 +82,9 @@ impl<'a> Db<'a> {
     }
 
     /// On a transaction that belongs to the caller, who commits it or not.
-    pub(crate) fn given(transaction: &'a Transaction<'a>, shared: &'a Shared) -> Self {
+    pub(crate) fn given(guest: &'a dyn Guest, shared: &'a Shared) -> Self {
         let patience = shared.settings.patience;
-        Self { conn: Conn::Given(transaction), prefix: &shared.prefix, patience }
+        Self { conn: Conn::Given(guest), prefix: &shared.prefix, patience }
     }
 
     /// Every row that a statement answers with.
@@ -88,9 +93,20 @@ impl<'a> Db<'a> {
         match self.conn {
             Conn::Own(lent) => {
                 let statement = self.wait(lent.object().prepare_cached(&sql)).await?;
-                self.wait(lent.object().query(&statement, values)).await
+                let rows = self.wait(lent.object().query(&statement, &plain(values))).await?;
+                Ok(rows.into_iter().map(Row::Own).collect())
             }
-            Conn::Given(transaction) => self.wait(transaction.query(&sql, values)).await,
+            Conn::Given(guest) => self.ask(guest, &sql, values).await,
+        }
+    }
+
+    /// The same, of somebody else's connection.
+    async fn ask(&self, guest: &dyn Guest, sql: &str, values: &[Value<'_>]) -> Outcome<Vec<Row>> {
+        let values = values.iter().map(|value| bound(*value)).collect::<Outcome<Vec<Bound>>>()?;
+        match tokio::time::timeout(self.patience, guest.query(sql, &values)).await {
+            Ok(Ok(rows)) => Ok(rows.into_iter().map(Row::Given).collect()),
+            Ok(Err(said)) => Err(Fault::Told { code: said.code, text: said.text }),
+            Err(_) => Err(Fault::Away("the database did not answer in time".into())),
         }
     }
 
@@ -104,7 +120,7 @@ impl<'a> Db<'a> {
         let sql = named(sql, self.prefix);
         match self.conn {
             Conn::Own(lent) => self.wait(lent.object().batch_execute(&sql)).await,
-            Conn::Given(transaction) => self.wait(transaction.batch_execute(&sql)).await,
+            Conn::Given(guest) => self.ask(guest, &sql, &[]).await.map(drop),
         }
     }
 
@@ -114,9 +130,10 @@ impl<'a> Db<'a> {
         let Conn::Own(lent) = self.conn else { return self.rows(sql, values).await };
         let sql = named(sql, self.prefix);
         let statement = self.wait(lent.object().prepare_cached(&sql)).await?;
-        let changing = lent.object().query(&statement, values);
+        let values = plain(values);
+        let changing = lent.object().query(&statement, &values);
         match tokio::time::timeout(self.patience, changing).await {
-            Ok(Ok(rows)) => Ok(rows),
+            Ok(Ok(rows)) => Ok(rows.into_iter().map(Row::Own).collect()),
             Ok(Err(error)) => {
                 self.spoil_unless_alive(&error);
                 Err(Fault::of_commit(error))
@@ -184,6 +201,21 @@ impl<'a> Db<'a> {
         {
             lent.spoilt.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+/// Values as our own driver takes them.
+fn plain<'v>(values: &[Value<'v>]) -> Vec<&'v (dyn ToSql + Sync)> {
+    values.iter().map(|value| *value as &(dyn ToSql + Sync)).collect()
+}
+
+/// A value as the database takes it.
+fn bound(value: Value<'_>) -> Outcome<Bound> {
+    let (kind, mut bytes) = (value.kind(), BytesMut::new());
+    match value.to_sql_checked(&kind, &mut bytes) {
+        Ok(IsNull::No) => Ok(Bound { oid: kind.oid(), bytes: Some(bytes.to_vec()) }),
+        Ok(IsNull::Yes) => Ok(Bound { oid: kind.oid(), bytes: None }),
+        Err(error) => Err(Fault::Told { code: None, text: error.to_string() }),
     }
 }
 

@@ -5,13 +5,15 @@
 
 use bowline_core::{Corrupt, RunId};
 use bowline_store::Error;
-use tokio_postgres::error::SqlState;
 
 /// Why a step did not do what it should.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// The database says so.
     Sql(tokio_postgres::Error),
+    /// The database says so, on a connection of the caller's own, or what it has sent does not
+    /// read.
+    Told { code: Option<String>, text: String },
     /// The database cannot be reached, or does not answer. Nothing was written.
     Away(String),
     /// A change was sent, and no answer came.
@@ -21,6 +23,10 @@ pub(crate) enum Fault {
     /// We say so.
     Said(Error),
 }
+
+/// What the database calls it when others were in the way: a serialization failure, a deadlock, a
+/// lock that was not to be had, a key that somebody else has taken.
+const RACES: [&str; 4] = ["40001", "40P01", "55P03", "23505"];
 
 impl Fault {
     /// True for an answer that is given before anything is written: the others of a group need not
@@ -39,15 +45,8 @@ impl Fault {
     pub(crate) fn is_race(&self) -> bool {
         match self {
             Self::Lost => true,
-            Self::Sql(error) => error.code().is_some_and(|code| {
-                [
-                    SqlState::T_R_SERIALIZATION_FAILURE,
-                    SqlState::T_R_DEADLOCK_DETECTED,
-                    SqlState::LOCK_NOT_AVAILABLE,
-                    SqlState::UNIQUE_VIOLATION,
-                ]
-                .contains(code)
-            }),
+            Self::Sql(error) => error.code().is_some_and(|code| RACES.contains(&code.code())),
+            Self::Told { code, .. } => code.as_deref().is_some_and(|code| RACES.contains(&code)),
             _ => false,
         }
     }
@@ -100,17 +99,17 @@ impl From<Fault> for Error {
             Fault::Away(why) => Self::Busy(format!("the database cannot be reached: {why}")),
             Fault::Unsure(why) => Self::Unknown(why),
             Fault::Lost => Self::Busy("others were faster, again and again".into()),
-            Fault::Sql(error) => said(&error),
+            Fault::Sql(error) => said(error.code().map(|code| code.code()), shown(&error)),
+            Fault::Told { code, text } => said(code.as_deref(), text),
         }
     }
 }
 
-fn said(error: &tokio_postgres::Error) -> Error {
-    let shown = shown(error);
-    let Some(code) = error.code() else {
+fn said(code: Option<&str>, shown: String) -> Error {
+    let Some(code) = code else {
         return Error::Busy(format!("the database cannot be reached: {shown}"));
     };
-    match code.code() {
+    match code {
         "22021" => Error::Invalid(format!("a text holds what the database cannot: {shown}")),
         "53100" => {
             Error::ReadOnly(format!("there is no room left: {shown}; free some, then go on"))

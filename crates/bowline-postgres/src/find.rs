@@ -7,14 +7,15 @@ use std::collections::HashMap;
 
 use bowline_core::{RunId, Time};
 use bowline_store::{Error, Filter, Head, Order, Page};
-use tokio_postgres::types::ToSql;
 
 use crate::{
     blob::{self, count},
     db::{Db, Outcome, Value},
     fault::Fault,
     leftovers::SNAPSHOT,
-    limits, run,
+    limits,
+    row::Bind,
+    run,
     shared::Shared,
 };
 
@@ -73,7 +74,7 @@ async fn heads(db: Db<'_>, candidates: &[(Time, RunId)]) -> Outcome<HashMap<RunI
     Ok(heads)
 }
 
-type Values = Vec<Box<dyn ToSql + Sync + Send>>;
+type Values = Vec<Box<dyn Bind + Send>>;
 
 fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String, Values) {
     let open = !filter.statuses.is_empty() && filter.statuses.iter().all(|status| status.is_open());

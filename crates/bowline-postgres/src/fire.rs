@@ -55,11 +55,11 @@ async fn due(shared: &Shared, now: Time, limit: usize) -> Outcome<Vec<(RunId, Al
 }
 
 /// What does not read cannot ring; a check of the database would name it.
-fn readable(rows: &[tokio_postgres::Row]) -> impl Iterator<Item = (RunId, Alarm)> {
+fn readable(rows: &[crate::row::Row]) -> impl Iterator<Item = (RunId, Alarm)> {
     rows.iter().filter_map(|row| alarm(row).ok())
 }
 
-fn alarm(row: &tokio_postgres::Row) -> Outcome<(RunId, Alarm)> {
+fn alarm(row: &crate::row::Row) -> Outcome<(RunId, Alarm)> {
     let run = blob::run_id(row, 0)?;
     let what: AlarmKind = blob::open(run, row, 3)?;
     Ok((run, Alarm { due: Time(row.try_get(2)?), what }))

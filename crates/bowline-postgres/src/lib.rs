@@ -21,6 +21,7 @@ mod explain;
 mod fault;
 mod find;
 mod fire;
+mod guest;
 mod hint;
 mod inbox;
 mod leftovers;
@@ -30,6 +31,7 @@ mod migrate;
 mod owed;
 mod post;
 mod read;
+mod row;
 mod run;
 mod settings;
 mod settle;
@@ -54,6 +56,7 @@ use tokio_postgres::Config;
 
 use crate::{call::Call, fault::shown, shared::Shared, tls::Tls, writer::Gate};
 
+pub use guest::{Bound, Cells, Guest, Unanswered};
 pub use settings::Settings;
 
 /// A store in a Postgres database.
@@ -98,11 +101,11 @@ impl PostgresStore {
             threads.map_err(|error| Error::Open(format!("no thread can be started: {error}")))?;
         let threads = Threads(Some(runtime));
         let runtime = threads.runtime();
-        prepare(runtime, &config, &tls, &settings)?;
+        let identity = prepare(runtime, &config, &tls, &settings)?;
         let calls = settings.connections.max(2);
         let (pool, side) = (pool(&config, &tls, calls)?, pool(&config, &tls, SIDE)?);
         let lanes = settings.lanes.clamp(1, settings.connections.max(2));
-        let shared = Arc::new(Shared::new(pool, side, settings));
+        let shared = Arc::new(Shared::new(pool, side, settings, identity));
         let (calls, incoming) = mpsc::channel(limits::CALLS_MAX);
         let gate = Arc::new(tokio::sync::Mutex::new(Gate { calls: incoming, left: None }));
         for _ in 0..lanes {
@@ -191,8 +194,8 @@ fn check(settings: &Settings) -> Result<()> {
     }
 }
 
-/// Connects once, and brings the tables up to date.
-fn prepare(runtime: &Runtime, config: &Config, tls: &Tls, settings: &Settings) -> Result<()> {
+/// Connects once, brings the tables up to date, and answers which store they are.
+fn prepare(runtime: &Runtime, config: &Config, tls: &Tls, settings: &Settings) -> Result<i64> {
     let (config, tls, schema) = (config.clone(), tls.clone(), settings.schema.clone());
     let (done, wait) = std::sync::mpsc::sync_channel(1);
     runtime.spawn(async move {
@@ -203,9 +206,13 @@ fn prepare(runtime: &Runtime, config: &Config, tls: &Tls, settings: &Settings) -
             let connection = tokio::spawn(connection);
             let prefix = format!("{schema}.");
             let migrated = migrate::migrate(&mut client, &schema, &prefix).await;
+            let identity = match migrated {
+                Ok(()) => migrate::identity(&client, &prefix).await,
+                Err(error) => Err(error),
+            };
             drop(client);
             let _ = connection.await;
-            migrated
+            identity
         };
         let _ = done.send(prepared.await);
     });

@@ -102,7 +102,7 @@ pub(crate) async fn plan(db: Db<'_>, run: RunId, debt: &Debt) -> Outcome<VecDequ
 }
 
 /// A row of history: first, last, bytes.
-pub(crate) fn batch(row: &tokio_postgres::Row) -> Outcome<Batch> {
+pub(crate) fn batch(row: &crate::row::Row) -> Outcome<Batch> {
     let bytes: Vec<u8> = row.try_get(2)?;
     let (first, last) = (EventId(number(row, 0)?), EventId(number(row, 1)?));
     Ok(Batch { first, last, bytes: Blob::from(bytes) })

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use bowline_core::{Blob, EventId, Number, Received, RunId, Time, codec};
 use bowline_store::{ActivityRow, Read, RunKey, RunRead, Snapshot};
 use minicbor::{Decode, Decoder, decode::Error as DecodeError};
-use tokio_postgres::Row;
 
 use crate::{
     activity::{self, Activity},
@@ -15,6 +14,7 @@ use crate::{
     inbox,
     leftovers::SNAPSHOT,
     owed,
+    row::Row,
     run::{self, Run},
     shared::Shared,
 };

@@ -5,13 +5,13 @@ use bowline_core::{
     WorkflowStarted,
 };
 use bowline_store::{Error, Head, ready::Standing};
-use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     blob::{self, Above, Origin, number},
     db::{Db, Outcome},
     fault::Fault,
+    row::Row,
 };
 
 /// A run as its rows stand. `search`, `memo`, `closed_at` and `deleted` of the head are only there
@@ -117,7 +117,7 @@ pub(crate) const WIDTH: usize = 29;
 pub(crate) fn read(row: &Row) -> Outcome<Run> {
     let run = blob::run_id(row, 0)?;
     let origin: Origin = blob::open(run, row, 7)?;
-    let text = |column: usize| row.try_get::<_, &str>(column);
+    let text = |column: usize| row.try_get::<&str>(column);
     let last_commit: Uuid = row.try_get(10)?;
     let epoch: Option<i64> = row.try_get(20)?;
     let holder = match epoch {

@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     /// What tables are called by: the schema, and a dot.
     pub(crate) prefix: String,
     pub(crate) settings: Settings,
+    /// Which store this is, wherever somebody says it is.
+    pub(crate) identity: i64,
     pub(crate) listeners: Listeners,
     pub(crate) asks: Asks,
     pub(crate) owed: Mutex<Owed>,
@@ -71,12 +73,13 @@ impl Drop for Busy {
 const OUTBOX_MAX: usize = 10_000;
 
 impl Shared {
-    pub(crate) fn new(pool: Pool, side: Pool, settings: Settings) -> Self {
+    pub(crate) fn new(pool: Pool, side: Pool, settings: Settings, identity: i64) -> Self {
         Self {
             pool,
             side,
             prefix: format!("{}.", settings.schema),
             settings,
+            identity,
             listeners: Listeners::default(),
             asks: Asks::default(),
             owed: Mutex::default(),

@@ -15,7 +15,6 @@ use bowline_core::{
     Alarm, Batch, Cause, Epoch, EventId, Namespace, ReceiptId, RunId, Time, WorkflowId,
 };
 use bowline_store::{Snapshot, ready::Mark};
-use tokio_postgres::types::ToSql;
 
 use crate::{
     activity::Activity,
@@ -23,6 +22,7 @@ use crate::{
     fault::Fault,
     inbox::Mail,
     owed::Debt,
+    row::Bind,
     run::Run,
 };
 
@@ -100,12 +100,12 @@ impl Writes {
 #[derive(Default)]
 pub(crate) struct Statement {
     parts: Vec<String>,
-    values: Vec<Box<dyn ToSql + Sync + Send>>,
+    values: Vec<Box<dyn Bind + Send>>,
 }
 
 impl Statement {
     /// Adds a value; answers how it is called in the text.
-    fn value(&mut self, value: impl ToSql + Sync + Send + 'static, kind: &str) -> String {
+    fn value(&mut self, value: impl Bind + Send + 'static, kind: &str) -> String {
         self.values.push(Box::new(value));
         format!("${}::{kind}", self.values.len())
     }

@@ -240,7 +240,7 @@ impl Builder {
     /// message says what to change. Nothing has begun then.
     pub async fn start(self) -> Result<Bowline, ClientError> {
         let Parts { app, activities, workflows, queues, settings, place } = self.parts()?;
-        let open::Opened { store, mut engine, transactions } = open::open(place).await?;
+        let open::Opened { store, mut engine, joint } = open::open(place).await?;
         for (name, code) in activities {
             engine = engine.activity(name, code);
         }
@@ -253,7 +253,7 @@ impl Builder {
         let engine = settings.into_iter().fold(engine, |engine, set| set(engine));
         let engine = engine.start().await?;
         warn_unregistered(&engine, &app).await;
-        Ok(Bowline::new(engine, app, store).with_transactions(transactions))
+        Ok(Bowline::new(engine, app, store).with_joint(joint))
     }
 
     /// Starts, works until ctrl-c, and then lets running activities finish for a while.

@@ -18,7 +18,7 @@ use crate::{
     Builder, Workflow,
     builder::Place,
     ctx::{App, assert_path},
-    transaction::Transactions,
+    open::Joint,
 };
 
 pub use cancel::{CancelCall, CancelOneCall, TerminateCall};
@@ -38,7 +38,7 @@ pub struct Bowline {
     engine: Engine,
     app: Arc<App>,
     store: Arc<dyn Store>,
-    transactions: Option<Arc<dyn Transactions>>,
+    joint: Joint,
 }
 
 impl Bowline {
@@ -55,16 +55,16 @@ impl Bowline {
     }
 
     pub(crate) fn new(engine: Engine, app: Arc<App>, store: Arc<dyn Store>) -> Self {
-        Self { engine, app, store, transactions: None }
+        Self { engine, app, store, joint: Joint::default() }
     }
 
-    /// The same, on a store that runs transactions of the application's own.
-    pub(crate) fn with_transactions(self, transactions: Option<Arc<dyn Transactions>>) -> Self {
-        Self { transactions, ..self }
+    /// The same, on a store that can be part of the application's own transactions.
+    pub(crate) fn with_joint(self, joint: Joint) -> Self {
+        Self { joint, ..self }
     }
 
-    pub(crate) fn transactions(&self) -> Option<&Arc<dyn Transactions>> {
-        self.transactions.as_ref()
+    pub(crate) fn joint(&self) -> &Joint {
+        &self.joint
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {

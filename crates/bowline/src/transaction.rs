@@ -21,7 +21,11 @@ pub use send::Request;
 /// [`signal_in`](Bowline::signal_in) and [`cancel_in`](Bowline::cancel_in) take one. They take
 /// effect when it is committed, and never if it is rolled back.
 ///
-/// This crate implements it for what its own stores work with; [`Tx`] is the one of a SQLite file.
+/// This crate implements it for what its own stores work with. [`Tx`] is the one of a SQLite file
+/// and answers at once. On Postgres it is the driver's own, which the application begins and
+/// commits, and answers are awaited: `tokio_postgres::Transaction` with the feature
+/// `tokio-postgres-0_7`, `sqlx::Transaction<'_, sqlx::Postgres>` with `sqlx-0_8` or `sqlx-0_9`. See
+/// the end of the [chapter on embedding](crate::manual::_10_embedding).
 pub trait Transaction {
     /// What a request is answered with: a `Result` where the driver answers at once, a future of
     /// one where it does not.
@@ -171,9 +175,10 @@ impl Bowline {
         T: Send + 'static,
         E: From<ClientError> + Send + 'static,
     {
-        let Some(transactions) = self.transactions() else {
+        let Some(transactions) = &self.joint().transactions else {
             let why = "this store runs no transactions of the application's: open a SQLite file \
-                       with `Bowline::open`";
+                       with `Bowline::open`; on Postgres, begin one with your own driver and give \
+                       it to `start_in`, `signal_in` or `cancel_in`";
             return Err(ClientError::Invalid(why.to_owned()).into());
         };
         let (sender, mut ended) = oneshot::channel();

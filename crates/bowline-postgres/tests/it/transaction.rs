@@ -81,3 +81,19 @@ fn a_refusal_leaves_the_transaction_whole() {
     });
     assert!(exists(&store, 8));
 }
+
+/// The same tables elsewhere are somebody else's: what is asked is not written there.
+#[test]
+fn a_connection_to_another_store_is_refused() {
+    let place = Place::new();
+    let store = PostgresStore::open_with(&place.url(), place.settings()).expect("it opens");
+    let counters = format!("{}.counters", place.schema());
+    place.execute(&format!("UPDATE {counters} SET value = value - 1 WHERE name = 'store'"));
+    place.with(async |mut client| {
+        let tx = client.transaction().await.expect("it begins");
+        let refused = store.post_in(&tx, &[starting(7)]).await;
+        assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("another database")));
+        tx.commit().await.expect("it is whole");
+    });
+    assert!(!exists(&store, 7));
+}

@@ -12,7 +12,8 @@ use super::Transaction;
 use crate::{AnyRun, Bowline, CancelCall, ClientError, Give, Receipt, Run, Signal, StartCall};
 
 /// What the store's answer means to whoever asked.
-type Reading<T> = Box<dyn FnOnce(Result<Posted, StoreError>) -> Result<T, ClientError> + Send>;
+pub(crate) type Reading<T> =
+    Box<dyn FnOnce(Result<Posted, StoreError>) -> Result<T, ClientError> + Send>;
 
 /// Something that is asked of a run, on its way into a [`Transaction`].
 pub struct Request<T> {
@@ -43,6 +44,13 @@ impl<T> Request<T> {
 
     fn refused(error: ClientError) -> Self {
         Self { inner: Err(error) }
+    }
+
+    /// Whose it is, what its store is to be given, and what the answer will mean.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn into_parts(self) -> Result<(Bowline, Posting, Reading<T>), ClientError> {
+        let Inner { bowline, posting, read } = self.inner?;
+        Ok((bowline, posting, read))
     }
 
     /// What the store of `bowline` is to be given, and what its answer will mean.

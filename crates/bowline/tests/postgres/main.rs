@@ -1,5 +1,8 @@
 //! The same program on a database, twice at once. `cargo xtask test` starts a Postgres for it.
 
+mod driver;
+mod transaction;
+
 use std::time::Duration;
 
 use bowline::{Failure, prelude::*};
