@@ -10,13 +10,14 @@
 
 mod line;
 pub mod probe;
+mod process;
 mod side;
 mod spread;
 mod system;
 pub mod workload;
 
 pub use line::{Command, Hello, Reply, serve, start_line};
-pub use side::command;
+pub use side::{command, workloads};
 pub use spread::Spread;
 pub use system::{System, Trouble, Work};
 

@@ -12,7 +12,6 @@ mod peer;
 mod plan;
 mod play;
 mod postgres;
-mod process;
 mod report;
 
 use std::path::Path;
@@ -44,6 +43,11 @@ pub fn command(words: &[String]) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// The names of all workloads.
+pub fn workloads() -> Vec<String> {
+    plan::workloads(false).into_iter().map(|workload| workload.name).collect()
 }
 
 /// Runs everything that was asked for.

@@ -8,13 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Command, Hello, Metrics, Reply, Trouble};
+use crate::{Command, Hello, Metrics, Reply, Trouble, process};
 use anyhow::{Context, Result, anyhow};
 
-use super::{
-    catalog::{Built, Entry},
-    process,
-};
+use super::catalog::{Built, Entry};
 
 /// How long a peer and its server may take to be ready.
 const READY: Duration = Duration::from_secs(120);

@@ -5,13 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Command, Hello, Metrics, Trouble};
+use crate::{Command, Hello, Metrics, Trouble, process};
 
 use super::{
     catalog::{Built, Entry},
     peer::Peer,
     plan::Shape,
-    process,
 };
 
 /// What one measurement stands on.
@@ -36,7 +35,7 @@ pub(super) fn play(stage: &Stage<'_>, shape: &Shape) -> Result<(Hello, Metrics),
     let mut peer = stage.start()?;
     let hello = peer.hello.clone();
     let metrics = match shape {
-        Shape::Inside(command) => peer.ask(command)?,
+        Shape::Inside(command) => inside(&mut peer, command)?,
         Shape::Wait { runs } => wait(&mut peer, *runs)?,
         Shape::Idle { seconds } => idle(&peer, *seconds),
         Shape::Recover { runs } => return Ok((hello, recover(stage, peer, *runs)?)),
@@ -51,6 +50,22 @@ impl Stage<'_> {
         let Self { entry, built, folder, postgres, limit } = self;
         Peer::start(entry, built, folder, postgres.as_deref(), *limit)
     }
+}
+
+/// Beside its own numbers: what it cost, and what the machine withheld meanwhile.
+fn inside(peer: &mut Peer, command: &Command) -> Result<Metrics, Trouble> {
+    let before = process::spent(&peer.processes());
+    let mut metrics = peer.ask(command)?;
+    let after = process::spent(&peer.processes());
+    let millis =
+        |first: Duration, last: Duration| last.saturating_sub(first).as_secs_f64() * 1_000.0;
+    let cpu = millis(before.0, after.0);
+    metrics.insert("cpu_ms".into(), cpu);
+    metrics.insert("unserved_ms".into(), millis(before.1, after.1));
+    if let Some(runs) = metrics.get("runs").filter(|runs| **runs > 0.0) {
+        metrics.insert("cpu_us_per_run".into(), 1_000.0 * cpu / runs);
+    }
+    Ok(metrics)
 }
 
 fn wait(peer: &mut Peer, runs: u32) -> Result<Metrics, Trouble> {

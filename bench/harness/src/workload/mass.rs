@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{Found, fresh};
-use crate::{Metrics, Spread, System, Trouble, Work, probe, spread::millis};
+use crate::{Metrics, Spread, System, Trouble, Work, probe, process, spread::millis};
 
 /// How long the other work is watched before the cancel, to know what is usual.
 const USUAL: Duration = Duration::from_secs(1);
@@ -30,6 +30,8 @@ pub(super) async fn run<S: System>(system: &Arc<S>, queued: u32) -> Found {
 
     let done = Arc::new(AtomicBool::new(false));
     let other = tokio::spawn(other_work(system.clone(), done.clone()));
+    let processes = process::tree(std::process::id());
+    let cpu = process::busy(&processes);
     let before = Instant::now();
     let ticket = system.cancel(&run).await?;
     metrics.insert("returned_ms".into(), millis(before.elapsed()));
@@ -41,6 +43,8 @@ pub(super) async fn run<S: System>(system: &Arc<S>, queued: u32) -> Found {
         Err(Trouble::Cannot(_)) => system.ended(&run).await?,
         Err(failed) => return Err(failed),
     }
+    let cpu = process::busy(&processes).saturating_sub(cpu);
+    metrics.insert("cancel_cpu_ms".into(), millis(cpu));
     done.store(true, Ordering::Relaxed);
     let other = other.await??;
     metrics.insert("stall_ms".into(), millis(other.longest()));

@@ -1,46 +1,6 @@
-//! Bowline, embedded in the peer's own process, on SQLite or on Postgres.
-//!
-//! In:    `bowline-peer sqlite <folder>` or `bowline-peer postgres <folder> <url>`.
-//! Out:   the harness's line protocol.
-
-mod system;
-mod work;
-
-use std::path::Path;
-
-use anyhow::{Context, bail};
-use harness::Hello;
-use system::Embedded;
+//! The peer as a program; what it does is in the library.
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (place, durability) = match *words.as_slice() {
-        ["sqlite", folder] => {
-            let file = Path::new(folder).join("bench.db");
-            let file = file.to_str().context("the folder's name is text")?.to_owned();
-            (file, "SQLite, WAL, synchronous=FULL: an acknowledged commit survives power loss")
-        }
-        ["postgres", _, url] => {
-            (url.to_owned(), "Postgres, synchronous_commit=on, fsync=on: survives power loss")
-        }
-        _ => bail!("usage: bowline-peer sqlite <folder> | postgres <folder> <url>"),
-    };
-    let hello = Hello {
-        version: format!("bowline {}", env!("CARGO_PKG_VERSION")),
-        durability: durability.to_owned(),
-        settings: [
-            ("slots", "default (200) for activities that end by themselves"),
-            ("slots of `hold`", "6000, so that a whole tree can run"),
-            ("slots of `crowd`", "1"),
-            ("everything else", "default"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into(),
-    };
-    match Embedded::open(&place).await {
-        Ok(system) => harness::serve(system, hello).await,
-        Err(error) => harness::start_line(&error),
-    }
+    bowline_peer::peer(&std::env::args().skip(1).collect::<Vec<_>>()).await
 }

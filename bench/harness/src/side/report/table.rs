@@ -5,7 +5,17 @@ use std::{collections::BTreeMap, fmt::Write};
 use super::Verdict;
 
 /// Numbers that help to understand others; the JSON lines have them.
-const SIDE: &[&str] = &["max_ms", "started_ms", "returned_ms", "stall_before_ms", "other_runs"];
+const SIDE: &[&str] = &[
+    "max_ms",
+    "started_ms",
+    "returned_ms",
+    "stall_before_ms",
+    "other_runs",
+    "runs",
+    "cpu_ms",
+    "unserved_ms",
+    "events",
+];
 
 /// One workload's number: its name, and one value per system.
 type Row = (String, Vec<Option<f64>>);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, process::Command, time::Duration};
 
 /// The processes below this one, and itself first.
-pub(super) fn tree(root: u32) -> Vec<u32> {
+pub(crate) fn tree(root: u32) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
@@ -29,7 +29,7 @@ fn parent(process: u32) -> Option<u32> {
 }
 
 /// Resident memory in bytes.
-pub(super) fn memory(processes: &[u32]) -> u64 {
+pub(crate) fn memory(processes: &[u32]) -> u64 {
     processes.iter().filter_map(|process| resident(*process)).sum()
 }
 
@@ -40,7 +40,7 @@ fn resident(process: u32) -> Option<u64> {
 }
 
 /// Processor time of all threads, to the nanosecond. Of threads that have ended nothing is known.
-pub(super) fn busy(processes: &[u32]) -> Duration {
+pub(crate) fn busy(processes: &[u32]) -> Duration {
     let mut sum = 0;
     for process in processes {
         let threads = fs::read_dir(format!("/proc/{process}/task"));
@@ -52,8 +52,32 @@ pub(super) fn busy(processes: &[u32]) -> Duration {
     Duration::from_nanos(sum)
 }
 
+/// Processor time of the processes with all threads that they ever had, and how long their threads
+/// of now stood ready without a processor: what a busy machine took from them.
+pub(crate) fn spent(processes: &[u32]) -> (Duration, Duration) {
+    let mut ticks = 0;
+    let mut waited = 0;
+    for process in processes {
+        ticks += cpu_ticks(*process).unwrap_or_default();
+        let threads = fs::read_dir(format!("/proc/{process}/task"));
+        for thread in threads.into_iter().flatten().flatten() {
+            let stat = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+            waited +=
+                stat.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+        }
+    }
+    (Duration::from_millis(ticks * 10), Duration::from_nanos(waited))
+}
+
+/// In hundredths of a second, as Linux shows them everywhere.
+fn cpu_ticks(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split_whitespace().collect();
+    Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+}
+
 /// Ends them at once, as a power cut would.
-pub(super) fn kill(processes: &[u32]) {
+pub(crate) fn kill(processes: &[u32]) {
     let words = processes.iter().map(u32::to_string);
     // Those that are gone already are what was wanted.
     let _ = Command::new("kill").arg("-9").args(words).stderr(std::process::Stdio::null()).status();
