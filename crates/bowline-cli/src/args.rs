@@ -1,17 +1,20 @@
 //! What can be said on the command line, and nothing else.
 
+mod place;
 mod serve;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use place::Place;
 pub(crate) use serve::{LogLevel, Serve};
 
-/// Looks after the durable workflows in a Bowline store file.
+/// Serves durable workflows, and looks after them in their store.
 ///
-/// A store file belongs to one process at a time: while a program has it open, these commands
-/// refuse and name that program.
+/// A store is a file, or a Postgres database as postgres://user@host/database. A file belongs to
+/// one process at a time: while a program has it open, these commands refuse and name that
+/// program. A database is open to many at once, these commands among them.
 ///
 /// Exit codes: 0 done and nothing to report, 1 done and something was found, 2 not done.
 #[derive(Debug, Parser)]
@@ -20,6 +23,9 @@ pub(crate) struct Args {
     /// One JSON object per line, for programs.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// The schema of a database that the tables are in.
+    #[arg(long, global = true, env = "BOWLINE_SCHEMA", default_value = "bowline")]
+    pub(crate) schema: String,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -38,8 +44,8 @@ pub(crate) enum Command {
     },
     /// List runs, the newest first.
     List {
-        /// The store file.
-        store: PathBuf,
+        /// The store: a file, or postgres://user@host/database.
+        store: Place,
         /// Only runs in this state.
         #[arg(long, value_enum)]
         status: Option<Status>,
@@ -55,16 +61,16 @@ pub(crate) enum Command {
     },
     /// Show one run: where it stands, and its history.
     Show {
-        /// The store file.
-        store: PathBuf,
+        /// The store: a file, or postgres://user@host/database.
+        store: Place,
         /// The workflow id; its newest run is shown.
         workflow_id: String,
     },
     /// Ask a run to cancel. The request is durable at once, and is carried out, with the run's own
     /// clean-up, by the program that has its code.
     Cancel {
-        /// The store file.
-        store: PathBuf,
+        /// The store: a file, or postgres://user@host/database.
+        store: Place,
         /// The workflow id; its newest run is meant.
         workflow_id: String,
         /// Why, in words.
@@ -76,8 +82,8 @@ pub(crate) enum Command {
     },
     /// Close a run without asking its code; nothing of it cleans up.
     Terminate {
-        /// The store file.
-        store: PathBuf,
+        /// The store: a file, or postgres://user@host/database.
+        store: Place,
         /// The workflow id; its newest run is meant.
         workflow_id: String,
         /// Why, in words.
@@ -90,18 +96,20 @@ pub(crate) enum Command {
     Serve(Serve),
     /// List work that should not be there at all; exit code 1 if there is any.
     Orphans {
-        /// The store file.
-        store: PathBuf,
+        /// The store: a file, or postgres://user@host/database.
+        store: Place,
     },
-    /// Check the file from end to end; exit code 1 if anything is wrong.
+    /// Check a store file from end to end; exit code 1 if anything is wrong. A database checks
+    /// itself.
     Check {
-        /// The store file.
-        store: PathBuf,
+        /// The store: a file.
+        store: Place,
     },
-    /// Copy the store to a new file, consistent as of one moment.
+    /// Copy a store file to a new one, consistent as of one moment. A database is copied with its
+    /// own tools, for instance pg_dump.
     Backup {
-        /// The store file.
-        store: PathBuf,
+        /// The store: a file.
+        store: Place,
         /// The new file; an existing one is never overwritten.
         to: PathBuf,
     },

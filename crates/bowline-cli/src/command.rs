@@ -16,30 +16,33 @@ use bowline_engine::core::Time;
 
 use crate::{
     args::{Args, Command},
+    compose::Site,
     print::Printer,
 };
 
 pub(crate) async fn run(args: Args) -> Result<ExitCode> {
     let print = Printer { json: args.json };
+    let schema = args.schema;
+    let at = |place| Site { place, schema };
     match args.command {
         Command::Demo { keep, worker } => {
             demo::run(demo::Options { json: args.json, keep, worker }).await
         }
         Command::List { store, status, workflow, quarantined, limit } => {
             let wanted = list::Wanted { status, workflow, quarantined, limit: limit.into() };
-            list::run(&store, wanted, print).await
+            list::run(&at(store), wanted, print).await
         }
-        Command::Show { store, workflow_id } => show::run(&store, &workflow_id, print).await,
+        Command::Show { store, workflow_id } => show::run(&at(store), &workflow_id, print).await,
         Command::Cancel { store, workflow_id, reason, by } => {
-            cancel::cancel(&store, &workflow_id, reason, by, print).await
+            cancel::cancel(&at(store), &workflow_id, reason, by, print).await
         }
         Command::Terminate { store, workflow_id, reason, by } => {
-            cancel::terminate(&store, &workflow_id, reason, by, print).await
+            cancel::terminate(&at(store), &workflow_id, reason, by, print).await
         }
-        Command::Serve(serve) => serve::run(serve, print).await,
-        Command::Orphans { store } => orphans::run(&store, print).await,
-        Command::Check { store } => check::run(&store, print).await,
-        Command::Backup { store, to } => backup::run(&store, &to, print).await,
+        Command::Serve(serve) => serve::run(&at(serve.store.clone()), serve, print).await,
+        Command::Orphans { store } => orphans::run(&at(store), print).await,
+        Command::Check { store } => check::run(&at(store), print).await,
+        Command::Backup { store, to } => backup::run(&at(store), &to, print).await,
     }
 }
 

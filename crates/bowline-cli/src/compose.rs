@@ -4,11 +4,15 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use bowline_engine::{Engine, store::Store};
+use bowline_postgres::{PostgresStore, Settings};
 use bowline_sqlite::SqliteStore;
 use bowline_temporal::{Door, Listening};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::args::{Command, Serve};
+use crate::args::{Command, Place, Serve};
+
+/// How long leaving a store may take.
+const LEAVE: Duration = Duration::from_secs(5);
 
 /// One thread is enough to look after a file: nothing of the user's runs here. A server has many
 /// callers at once.
@@ -20,8 +24,41 @@ pub(crate) fn runtime(command: &Command) -> Result<Runtime> {
     builder.enable_all().build().context("no runtime could be made")
 }
 
-/// Opens a store that is there already.
-pub(crate) fn store(path: &Path) -> Result<SqliteStore> {
+/// Where the runs are that a command is about.
+pub(crate) struct Site {
+    pub(crate) place: Place,
+    /// Of a database: where its tables are.
+    pub(crate) schema: String,
+}
+
+impl Site {
+    /// The store file, for what only a file can do.
+    pub(crate) fn file(&self, instead: &str) -> Result<SqliteStore> {
+        match &self.place {
+            Place::File(path) => file(path),
+            Place::Postgres(_) => bail!("{} is a database, not a file: {instead}", self.place),
+        }
+    }
+
+    /// Opens the store. A file must be there already, unless it may be made.
+    async fn open(&self, make: bool) -> Result<Arc<dyn Store>> {
+        Ok(match &self.place {
+            Place::File(path) if make => Arc::new(SqliteStore::open(path)?),
+            Place::File(path) => Arc::new(file(path)?),
+            Place::Postgres(url) => {
+                let mut settings = Settings::default();
+                settings.schema.clone_from(&self.schema);
+                let url = url.clone();
+                // It waits for the database.
+                let opening = move || PostgresStore::open_with(&url, settings);
+                Arc::new(tokio::task::spawn_blocking(opening).await??)
+            }
+        })
+    }
+}
+
+/// Opens a store file that is there already.
+pub(crate) fn file(path: &Path) -> Result<SqliteStore> {
     if !path.exists() {
         bail!("there is no file {}", path.display());
     }
@@ -29,12 +66,10 @@ pub(crate) fn store(path: &Path) -> Result<SqliteStore> {
 }
 
 /// An engine with nothing to run of its own, and a port for those who run workflows elsewhere.
-pub(crate) async fn server(args: &Serve) -> Result<(Engine, Listening)> {
-    let path = &args.store;
-    let store = SqliteStore::open(path)
-        .with_context(|| format!("the store {} cannot be opened", path.display()))?;
-    let store: Arc<dyn Store> = Arc::new(store);
-    let mut builder = Engine::builder(store).identity(format!("bowline-{}", std::process::id()));
+pub(crate) async fn server(site: &Site, args: &Serve) -> Result<(Engine, Listening)> {
+    let store = site.open(true).await;
+    let store = store.with_context(|| format!("the store {} cannot be opened", site.place))?;
+    let mut builder = Engine::builder(store).identity(identity());
     if let Some(days) = args.keep_days {
         builder = builder.retention(Duration::from_secs(u64::from(days) * 24 * 3600));
     }
@@ -44,8 +79,22 @@ pub(crate) async fn server(args: &Serve) -> Result<(Engine, Listening)> {
     Ok((engine, listening))
 }
 
-/// An engine with nothing to run: it answers, and takes messages.
-pub(crate) async fn engine(path: &Path) -> Result<Engine> {
-    let store: Arc<dyn Store> = Arc::new(store(path)?);
-    Ok(Engine::builder(store).identity("bowline").start().await?)
+/// What this process is called among the members of a store.
+fn identity() -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("bowline-{}@{host}", std::process::id())
+}
+
+/// Asks something of an engine with nothing to run, which then leaves the store as it found it.
+pub(crate) async fn asking<T>(
+    site: &Site,
+    ask: impl AsyncFnOnce(&Engine) -> Result<T>,
+) -> Result<T> {
+    let store = site.open(false).await?;
+    let engine = Engine::builder(store).identity(identity()).start().await?;
+    let answer = ask(&engine).await;
+    let closed = engine.close(LEAVE).await;
+    let answer = answer?;
+    closed?;
+    Ok(answer)
 }

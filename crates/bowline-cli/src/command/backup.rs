@@ -5,10 +5,10 @@ use std::{path::Path, process::ExitCode};
 use anyhow::Result;
 use serde_json::json;
 
-use crate::{compose, print::Printer};
+use crate::{compose::Site, print::Printer};
 
-pub(crate) async fn run(store: &Path, to: &Path, print: Printer) -> Result<ExitCode> {
-    compose::store(store)?.backup(to, |_| {}).await?;
+pub(crate) async fn run(site: &Site, to: &Path, print: Printer) -> Result<ExitCode> {
+    site.file("copy it with its own tools, for instance pg_dump")?.backup(to, |_| {}).await?;
     let bytes = std::fs::metadata(to)?.len();
     print.line(
         || format!("{} now holds a copy of {bytes} bytes", to.display()),

@@ -1,6 +1,6 @@
 //! `bowline cancel` and `bowline terminate`.
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use bowline_engine::{
@@ -9,32 +9,39 @@ use bowline_engine::{
 };
 use serde_json::json;
 
-use crate::{compose, print::Printer};
+use crate::{
+    compose::{Site, asking},
+    print::Printer,
+};
 
 pub(crate) async fn cancel(
-    store: &Path,
+    site: &Site,
     workflow_id: &str,
     reason: String,
     by: String,
     print: Printer,
 ) -> Result<ExitCode> {
-    let engine = compose::engine(store).await?;
-    let run = engine.current(workflow_id).await?.run;
-    let receipt = engine.cancel(run, CancelRequest::new(reason, by)).await?;
+    let asked = asking(site, async |engine| {
+        let run = engine.current(workflow_id).await?.run;
+        Ok((run, engine.cancel(run, CancelRequest::new(reason, by)).await?))
+    });
+    let (run, receipt) = asked.await?;
     say(print, "cancel requested of", run, receipt);
     Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) async fn terminate(
-    store: &Path,
+    site: &Site,
     workflow_id: &str,
     reason: String,
     by: String,
     print: Printer,
 ) -> Result<ExitCode> {
-    let engine = compose::engine(store).await?;
-    let run = engine.current(workflow_id).await?.run;
-    let receipt = engine.terminate(run, Cause::requested(reason, by)).await?;
+    let asked = asking(site, async |engine| {
+        let run = engine.current(workflow_id).await?.run;
+        Ok((run, engine.terminate(run, Cause::requested(reason, by)).await?))
+    });
+    let (run, receipt) = asked.await?;
     say(print, "termination requested of", run, receipt);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,14 +1,14 @@
 //! `bowline check`.
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
 
-use crate::{compose, print::Printer};
+use crate::{compose::Site, print::Printer};
 
-pub(crate) async fn run(store: &Path, print: Printer) -> Result<ExitCode> {
-    let findings = compose::store(store)?.check().await?;
+pub(crate) async fn run(site: &Site, print: Printer) -> Result<ExitCode> {
+    let findings = site.file("it checks what it stores by itself")?.check().await?;
     for finding in &findings {
         print.line(|| finding.to_string(), json!({ "finding": finding.to_string() }));
     }

@@ -1,6 +1,6 @@
 //! `bowline list`.
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use bowline_engine::{
@@ -10,7 +10,11 @@ use bowline_engine::{
 use serde_json::json;
 
 use super::moment;
-use crate::{args, compose, print::Printer};
+use crate::{
+    args,
+    compose::{Site, asking},
+    print::Printer,
+};
 
 /// Which runs.
 pub(crate) struct Wanted {
@@ -20,8 +24,7 @@ pub(crate) struct Wanted {
     pub(crate) limit: usize,
 }
 
-pub(crate) async fn run(store: &Path, wanted: Wanted, print: Printer) -> Result<ExitCode> {
-    let engine = compose::engine(store).await?;
+pub(crate) async fn run(site: &Site, wanted: Wanted, print: Printer) -> Result<ExitCode> {
     let filter = Filter {
         statuses: wanted.status.map(status).into_iter().collect(),
         name: wanted.workflow.map(Name::from),
@@ -29,7 +32,7 @@ pub(crate) async fn run(store: &Path, wanted: Wanted, print: Printer) -> Result<
         limit: wanted.limit,
         ..Filter::default()
     };
-    let page = engine.find(filter).await?;
+    let page = asking(site, async |engine| Ok(engine.find(filter).await?)).await?;
     for head in &page.runs {
         print.line(|| text(head), json(head));
     }

@@ -1,14 +1,17 @@
 //! `bowline orphans`.
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
 
-use crate::{compose, print::Printer};
+use crate::{
+    compose::{Site, asking},
+    print::Printer,
+};
 
-pub(crate) async fn run(store: &Path, print: Printer) -> Result<ExitCode> {
-    let left = compose::engine(store).await?.orphans().await?;
+pub(crate) async fn run(site: &Site, print: Printer) -> Result<ExitCode> {
+    let left = asking(site, async |engine| Ok(engine.orphans().await?)).await?;
     for line in &left.runs {
         print.line(
             || format!("run {} ({}) is {}", line.run, line.workflow_id, line.status),

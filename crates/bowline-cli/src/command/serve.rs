@@ -12,18 +12,18 @@ use tracing_subscriber::{
 
 use crate::{
     args::{LogLevel, Serve},
-    compose,
+    compose::{self, Site},
     print::Printer,
 };
 
 /// How long calls that wait have to end by themselves.
 const CLOSE: Duration = Duration::from_secs(5);
 
-pub(crate) async fn run(args: Serve, print: Printer) -> Result<ExitCode> {
+pub(crate) async fn run(site: &Site, args: Serve, print: Printer) -> Result<ExitCode> {
     log(args.log);
     let mut interrupt = signal(SignalKind::interrupt()).context("Ctrl-C cannot be heard")?;
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be heard")?;
-    let (engine, listening) = compose::server(&args).await?;
+    let (engine, listening) = compose::server(site, &args).await?;
     let (address, namespace) = (listening.address, &args.namespace);
     print.line(
         || format!("listening on {address} for namespace {namespace:?}"),

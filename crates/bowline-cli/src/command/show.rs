@@ -1,16 +1,23 @@
 //! `bowline show`.
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
 
 use super::{list, moment};
-use crate::{compose, print::Printer};
+use crate::{
+    compose::{Site, asking},
+    print::Printer,
+};
 
-pub(crate) async fn run(store: &Path, workflow_id: &str, print: Printer) -> Result<ExitCode> {
-    let engine = compose::engine(store).await?;
-    let head = engine.current(workflow_id).await?;
+pub(crate) async fn run(site: &Site, workflow_id: &str, print: Printer) -> Result<ExitCode> {
+    let found = asking(site, async |engine| {
+        let head = engine.current(workflow_id).await?;
+        let history = engine.history(head.run).await?;
+        Ok((head, history))
+    });
+    let (head, history) = found.await?;
     print.line(|| list::text(&head), list::json(&head));
     if let Some(quarantine) = &head.quarantine {
         print.line(
@@ -18,7 +25,7 @@ pub(crate) async fn run(store: &Path, workflow_id: &str, print: Printer) -> Resu
             json!({ "quarantine": quarantine.reason, "failures": quarantine.failures }),
         );
     }
-    for event in engine.history(head.run).await? {
+    for event in history {
         let (time, kind) = (moment(event.time), event.kind.name());
         let notes: Vec<String> = event.notes.iter().map(|note| format!("{note:?}")).collect();
         let text = || match notes.is_empty() {

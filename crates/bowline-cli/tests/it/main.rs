@@ -1,5 +1,6 @@
 //! The command as a user meets it: what it prints, and how it exits.
 
+mod database;
 mod demo;
 
 use std::{

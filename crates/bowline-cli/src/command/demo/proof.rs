@@ -28,7 +28,7 @@ const DRAIN: Duration = Duration::from_secs(5);
 
 /// Tells everything; true if nothing is left.
 pub(super) async fn read(file: &Path, told: &Told, tell: &Teller) -> Result<bool> {
-    let store = Arc::new(compose::store(file)?);
+    let store = Arc::new(compose::file(file)?);
     let engine = Engine::builder(store.clone()).identity("demo proof").start().await?;
     let open = run::tell(&engine, tell).await?;
     engine.close(DRAIN).await?;
