@@ -5,6 +5,7 @@
 pub(crate) mod alarm;
 pub(crate) mod control;
 pub(crate) mod desk;
+pub(crate) mod fellow;
 pub(crate) mod follow;
 pub(crate) mod intake;
 pub(crate) mod member;
@@ -137,6 +138,7 @@ impl Core {
         core.spawn(alarm::run(core.clone()));
         core.spawn(intake::run(core.clone()));
         core.spawn(member::run(core.clone()));
+        core.spawn(fellow::run(core.clone()));
         core.spawn(watch::run(core.clone(), hints));
         Ok(core)
     }

@@ -219,8 +219,8 @@ impl Engine {
     }
 
     /// A remote worker answers a question; false if nobody waits for it any more.
-    pub fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
-        self.core.answer_query(run, id, answer)
+    pub async fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
+        Box::pin(self.core.answer_query(run, id, answer)).await
     }
 
     /// Asks a run's code for something that does not change it. Closed runs answer too.
@@ -462,6 +462,26 @@ impl Engine {
         details: Option<Payload>,
     ) -> Result<RemoteHeartbeat> {
         self.core.heartbeat(token, details).await
+    }
+
+    /// A remote worker says on which control channel it waits; whoever hands it work must know.
+    pub fn worker_listens(&self, worker: &str, control: &ControlQueue) {
+        self.core.worker_listens(worker, control);
+    }
+
+    /// On which control channel a remote worker waits, if it has said so to any member.
+    pub fn control_of(&self, worker: &str) -> Option<ControlQueue> {
+        self.core.control.place(worker)
+    }
+
+    /// Waits until a remote worker has said on which control channel it waits.
+    pub async fn control_known(&self, worker: &str) -> ControlQueue {
+        self.core.control.placed(worker).await
+    }
+
+    /// A remote worker has left.
+    pub fn worker_left(&self, worker: &str) {
+        self.core.control.left(worker);
     }
 
     /// A remote worker waits on its control channel.

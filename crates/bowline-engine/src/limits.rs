@@ -57,5 +57,11 @@ pub const UPDATE_WAITERS: usize = 100_000;
 pub const QUERY: Duration = Duration::from_secs(10);
 /// How long a query waits for the worker that has its run in its cache.
 pub const QUERY_STICKY: Duration = Duration::from_secs(3);
+/// How often a member says again that a question waits at it.
+pub const QUERY_SAID: Duration = Duration::from_secs(3);
+/// How long one member waits for another to do something for it.
+pub const ERRAND: Duration = Duration::from_secs(5);
+/// How many refusals of updates are remembered for other members.
+pub const REFUSALS: usize = 1_000;
 /// How many queries may wait for the answer of a remote worker.
 pub const QUERIES: usize = 10_000;

@@ -16,7 +16,7 @@ use std::{
 };
 
 use bowline_core::{AskId, Namespace, Queue, RunId, Time};
-use bowline_store::Hint;
+use bowline_store::{Hint, Word};
 use minicbor::{Decode, Encode};
 use tokio_postgres::{AsyncMessage, Config};
 
@@ -43,11 +43,14 @@ struct Note {
     time: Option<i64>,
     #[n(5)]
     ask: Option<(u64, u64)>,
+    #[cbor(n(6), with = "minicbor::bytes")]
+    word: Option<Vec<u8>>,
 }
 
 impl Note {
     fn new(kind: u8) -> Self {
-        Self { kind, run: None, namespace: None, queue: None, time: None, ask: None }
+        let (run, namespace, queue, time) = (None, None, None, None);
+        Self { kind, run, namespace, queue, time, ask: None, word: None }
     }
 
     fn queued(kind: u8, namespace: Namespace, queue: &Queue) -> Self {
@@ -70,6 +73,7 @@ impl Note {
                 Self { ask: Some(((id >> 64) as u64, *id as u64)), ..Self::new(10) }
             }
             Hint::Changed(run) => Self { run: Some(*run), ..Self::new(11) },
+            Hint::Word(word) => Self { word: Some(word.bytes().to_vec()), ..Self::new(12) },
             _ => Self::new(0),
         }
     }
@@ -95,6 +99,7 @@ impl Note {
                 Hint::Answered(AskId(u128::from(high) << 64 | u128::from(low)))
             })?,
             11 => Hint::Changed(self.run?),
+            12 => Hint::Word(Word::new(self.word?)?),
             _ => return None,
         })
     }
@@ -317,6 +322,7 @@ mod tests {
             Hint::Asked,
             Hint::Answered(AskId(u128::MAX / 3)),
             Hint::Changed(run),
+            Hint::Word(Word::new(vec![0xa5; Word::MAX]).expect("it is short enough")),
         ])
     }
 

@@ -150,6 +150,12 @@ impl Shared {
         if hints.is_empty() {
             return;
         }
+        self.tell_others(&hints);
+        self.tell_here(hints);
+    }
+
+    /// Tells other processes only.
+    pub(crate) fn tell_others(&self, hints: &BTreeSet<Hint>) {
         if self.settings.hints {
             let mut outbox = self.outbox.lock();
             outbox.extend(hints.iter().cloned());
@@ -158,7 +164,6 @@ impl Shared {
             }
             self.told.notify_one();
         }
-        self.tell_here(hints);
     }
 
     /// Tells this process only.

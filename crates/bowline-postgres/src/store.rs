@@ -6,8 +6,8 @@ use std::{future::Future, sync::Arc};
 use bowline_core::{Epoch, Time};
 use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hints, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read, Renewal,
-    Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept,
+    Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read,
+    Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, Word,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
@@ -165,6 +165,10 @@ impl Store for PostgresStore {
 
     fn watch(&self) -> Hints {
         self.shared.listeners.listen()
+    }
+
+    fn say(&self, word: Word) {
+        self.shared.tell_others(&[Hint::Word(word)].into());
     }
 
     fn shut(&self) -> Answer<()> {

@@ -42,7 +42,7 @@ pub use post::{NewReceipt, Posted, Posting, StartRun, may_reuse};
 pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
 pub use settle::{Settle, Settled, end_activity, keeps_row};
 pub use sweep::{Fired, Sweep, Swept};
-pub use watch::{Hint, Hints, Listeners};
+pub use watch::{Hint, Hints, Listeners, Word};
 
 /// What a store answers, some time later. The work goes on if the answer is dropped.
 pub type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -99,6 +99,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Hints that something may have happened. They may be lost, late or doubled.
     fn watch(&self) -> Hints;
+
+    /// Says something to all other members, as a hint to them. Where only one process has the
+    /// store open there is nobody to hear it.
+    fn say(&self, word: Word) {
+        let _ = word;
+    }
 
     /// Does what was asked before, and lets go of whatever another process may want to have: a
     /// file, connections. Whoever calls later may be answered with [`Error::Shut`].

@@ -44,6 +44,27 @@ pub enum Hint {
     Answered(AskId),
     /// A run changed: whoever follows it may look.
     Changed(RunId),
+    /// Another member has said something.
+    Word(Word),
+}
+
+/// What a member says to all others: short, in the engine's own words, and as good as a hint.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Word(Vec<u8>);
+
+impl Word {
+    /// How long a word may be.
+    pub const MAX: usize = 2_560;
+
+    /// A word; none if it is too long for one.
+    pub fn new(bytes: Vec<u8>) -> Option<Self> {
+        (bytes.len() <= Self::MAX).then_some(Self(bytes))
+    }
+
+    /// What was said.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// One listener's mailbox.

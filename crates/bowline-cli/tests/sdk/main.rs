@@ -1,11 +1,14 @@
-//! Temporal's own SDKs, unmodified, against the real server: a process each, a store file, a port.
+//! Temporal's own SDKs, unmodified, against the real server: a process each, a store file or a
+//! database, a port.
 
 mod bad_input;
 mod cancels;
 mod crash;
 mod features;
+mod fleet;
 mod go;
 mod hello;
 mod program;
 mod python;
+mod replicas;
 mod server;

@@ -1,8 +1,8 @@
 //! `bowline serve` as a process of its own.
 
 use std::{
+    ffi::OsString,
     io::{BufRead, BufReader},
-    path::PathBuf,
     process::{Child, Command, Stdio},
 };
 
@@ -11,17 +11,25 @@ pub(crate) struct Server {
     process: Child,
     /// Where SDKs find it.
     pub(crate) address: String,
-    store: PathBuf,
-    _folder: tempfile::TempDir,
+    /// What else it was told: its store.
+    store: Vec<OsString>,
+    _folder: Option<tempfile::TempDir>,
 }
 
 impl Server {
     /// Starts one.
     pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = folder.path().join("runs.db");
+        let store = vec!["--store".into(), folder.path().join("runs.db").into()];
         let (process, address) = open(&store, "127.0.0.1:0");
-        Self { process, address, store, _folder: folder }
+        Self { process, address, store, _folder: Some(folder) }
+    }
+
+    /// Starts one in a schema of a database.
+    pub(crate) fn at(url: &str, schema: &str) -> Self {
+        let store = ["--store", url, "--schema", schema].map(OsString::from).to_vec();
+        let (process, address) = open(&store, "127.0.0.1:0");
+        Self { process, address, store, _folder: None }
     }
 
     /// Pulls the plug, as a power cut would.
@@ -30,7 +38,7 @@ impl Server {
         self.process.wait().expect("it has ended");
     }
 
-    /// Starts it again, on the same file and the same port.
+    /// Starts it again, on the same store and the same port.
     pub(crate) fn restart(&mut self) {
         let (process, address) = open(&self.store, &self.address);
         assert_eq!(address, self.address);
@@ -46,10 +54,10 @@ impl Drop for Server {
     }
 }
 
-fn open(store: &PathBuf, listen: &str) -> (Child, String) {
+fn open(store: &[OsString], listen: &str) -> (Child, String) {
     let mut process = Command::new(env!("CARGO_BIN_EXE_bowline"))
-        .args(["serve", "--json", "--listen", listen, "--store"])
-        .arg(store)
+        .args(["serve", "--json", "--listen", listen])
+        .args(store)
         .stdout(Stdio::piped())
         .spawn()
         .expect("the server starts");

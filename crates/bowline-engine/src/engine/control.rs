@@ -6,9 +6,14 @@
 //!        or when a remote worker comes for its notices; one that comes twice is recognised by
 //!        its id.
 
+mod place;
+
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use bowline_core::{CancelActivity, ControlQueue, Holder, Notice, NoticeId, Time};
@@ -16,8 +21,9 @@ use bowline_store::{AttemptHit, AttemptRef, Sighting};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::Core;
+use super::{Core, fellow::Said};
 use crate::{Result, limits};
+use place::Places;
 
 /// The control channels of remote workers. Each is a mailbox: one worker that does not come for
 /// its notices delays nobody else.
@@ -26,12 +32,43 @@ pub(crate) struct Control {
     channels: Mutex<BTreeMap<ControlQueue, Arc<Channel>>>,
     /// In whose mailbox there is something about an attempt.
     about: Mutex<BTreeMap<AttemptRef, ControlQueue>>,
+    /// Where workers listen.
+    places: Places,
 }
 
 #[derive(Debug, Default)]
 struct Channel {
     waiting: Mutex<Mailbox>,
     arrived: Notify,
+    /// How many polls wait for it here.
+    polls: AtomicUsize,
+}
+
+/// A poll that waits.
+struct Polling<'c>(&'c Channel);
+
+impl<'c> Polling<'c> {
+    fn new(channel: &'c Channel) -> Self {
+        channel.polls.fetch_add(1, Ordering::AcqRel);
+        Self(channel)
+    }
+}
+
+impl Drop for Polling<'_> {
+    fn drop(&mut self) {
+        self.0.polls.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// What became of a notice.
+#[derive(Debug, PartialEq)]
+enum Put {
+    /// It is in the worker's mailbox.
+    Kept,
+    /// It was there already.
+    Known,
+    /// It cannot be delivered here.
+    Refused,
 }
 
 #[derive(Debug, Default)]
@@ -62,11 +99,32 @@ impl Core {
                 }
                 // Another member's: it learns from its own renewal.
                 Holder::Native(_) => {}
-                Holder::Remote { control, .. } => match self.control.put(&control, notice) {
-                    true => self.meter.notices_sent.add(1),
-                    false => self.meter.notices_failed.add(1),
-                },
+                Holder::Remote { control, .. } => self.push_remote(&control, notice),
             }
+        }
+    }
+
+    fn push_remote(&self, control: &ControlQueue, notice: CancelActivity) {
+        let CancelActivity { run, activity, attempt, decided_at: at, cancel, .. } = notice;
+        let why = notice.cause.code;
+        match self.control.put(control, notice) {
+            Put::Kept => self.meter.notices_sent.add(1),
+            Put::Known => return,
+            Put::Refused => return self.meter.notices_failed.add(1),
+        }
+        // A cancel stands on the attempt's row, for whichever member its worker listens to. That
+        // an attempt is over is said once.
+        if !cancel && !self.control.is_polled(control) {
+            let control = control.clone();
+            self.say(&Said::Stop { control, run, activity, attempt, at, why });
+        }
+    }
+
+    /// A worker says where it listens; other members are told.
+    pub(crate) fn worker_listens(&self, worker: &str, control: &ControlQueue) {
+        if self.control.places.learn(worker, control) {
+            let (worker, control) = (worker.to_owned(), control.clone());
+            self.say(&Said::Listens { worker, control });
         }
     }
 
@@ -77,6 +135,7 @@ impl Core {
         until: Time,
     ) -> Vec<CancelActivity> {
         let channel = self.control.channel(control);
+        let _polling = Polling::new(&channel);
         self.meter.control_polls.add(1);
         if let Err(error) = self.refill(control, &channel).await {
             tracing::warn!(%error, "what a remote worker was not told could not be read");
@@ -102,13 +161,18 @@ impl Core {
     /// Finds what was decided and never delivered to a remote worker: the rows are the outbox, and
     /// the mailbox here forgets it all when the process dies.
     async fn refill(self: &Arc<Self>, control: &ControlQueue, channel: &Channel) -> Result<()> {
+        let before = channel.waiting.lock().ids();
         let mut hits = self.undelivered(control).await?;
+        let owed: BTreeSet<NoticeId> = hits.iter().map(id_of).collect();
+        // What the rows do not say any more, another member has delivered, or it is over.
+        let is_moot = |id: &NoticeId| id.cancel && before.contains(id) && !owed.contains(id);
+        channel.waiting.lock().fresh.retain(|notice| !is_moot(&notice.id()));
+        before.iter().filter(|id| is_moot(id)).for_each(|id| self.control.delivered(id));
         let known = channel.waiting.lock().ids();
         hits.retain(|hit| {
-            let AttemptHit { run, activity, attempt, cancel, .. } = *hit;
             let is_its =
                 matches!(&hit.holder, Holder::Remote { control: own, .. } if own == control);
-            is_its && !known.contains(&NoticeId { run, activity, attempt, cancel })
+            is_its && !known.contains(&id_of(hit))
         });
         self.push(hits);
         Ok(())
@@ -151,22 +215,65 @@ impl Control {
         channels.entry(control.clone()).or_default().clone()
     }
 
-    /// False if it cannot be delivered here.
-    fn put(&self, control: &ControlQueue, notice: CancelActivity) -> bool {
+    fn put(&self, control: &ControlQueue, notice: CancelActivity) -> Put {
         if control.is_empty() {
             // This worker has no such channel: it learns from the answer to its heartbeat.
-            return false;
+            return Put::Refused;
         }
         let channel = self.channel(control);
         let mut waiting = channel.waiting.lock();
-        let fits = waiting.fresh.len() < limits::NOTICES;
-        if fits {
-            self.about.lock().insert(attempt_of(&notice.id()), control.clone());
-            waiting.fresh.push_back(notice);
+        if waiting.fresh.len() >= limits::NOTICES {
+            return Put::Refused;
         }
+        let attempt = attempt_of(&notice.id());
+        if self.about.lock().insert(attempt, control.clone()).is_some() {
+            return Put::Known;
+        }
+        waiting.fresh.push_back(notice);
         drop(waiting);
         channel.arrived.notify_one();
-        fits
+        Put::Kept
+    }
+
+    /// Another member has a notice for a worker that may listen here.
+    pub(crate) fn pass_on(&self, control: &ControlQueue, notice: CancelActivity) {
+        if self.is_polled(control) {
+            self.put(control, notice);
+        }
+    }
+
+    fn is_polled(&self, control: &ControlQueue) -> bool {
+        let channels = self.channels.lock();
+        channels.get(control).is_some_and(|channel| channel.polls.load(Ordering::Acquire) > 0)
+    }
+
+    /// The control queues whose workers wait here.
+    pub(crate) fn polled(&self) -> Vec<ControlQueue> {
+        let channels = self.channels.lock();
+        let polled = |(_, channel): &(&ControlQueue, &Arc<Channel>)| {
+            channel.polls.load(Ordering::Acquire) > 0
+        };
+        channels.iter().filter(polled).map(|(control, _)| control.clone()).collect()
+    }
+
+    /// Another member says where a worker listens.
+    pub(crate) fn learn(&self, worker: &str, control: &ControlQueue) {
+        self.places.learn(worker, control);
+    }
+
+    /// Where a worker listens, if it has said so to anybody.
+    pub(crate) fn place(&self, worker: &str) -> Option<ControlQueue> {
+        self.places.of(worker)
+    }
+
+    /// Waits until a worker has said where it listens.
+    pub(crate) async fn placed(&self, worker: &str) -> ControlQueue {
+        self.places.wait(worker).await
+    }
+
+    /// A worker has left.
+    pub(crate) fn left(&self, worker: &str) {
+        self.places.forget(worker);
     }
 
     fn delivered(&self, notice: &NoticeId) {
@@ -181,6 +288,11 @@ impl Control {
         waiting.fresh.retain(|notice| attempt_of(&notice.id()) != attempt);
         waiting.out.retain(|(_, notice)| attempt_of(&notice.id()) != attempt);
     }
+}
+
+fn id_of(hit: &AttemptHit) -> NoticeId {
+    let AttemptHit { run, activity, attempt, cancel, .. } = *hit;
+    NoticeId { run, activity, attempt, cancel }
 }
 
 fn attempt_of(notice: &NoticeId) -> AttemptRef {

@@ -46,13 +46,13 @@ impl Core {
     /// next time.
     pub(crate) async fn renew(self: &Arc<Self>, leave: bool) -> Result<()> {
         let Some(local) = self.local.get() else {
-            self.renew_with(Vec::new(), Vec::new(), leave).await?;
+            self.renew_with(Reports::default(), leave).await?;
             return Ok(());
         };
         let Reports { heartbeats, sightings } = local.take_reports();
         let kept = Reports { heartbeats: heartbeats.clone(), sightings: sightings.clone() };
         let attempts: Vec<_> = heartbeats.iter().map(|beat| beat.attempt).collect();
-        match self.renew_with(heartbeats, sightings, leave).await {
+        match self.renew_with(Reports { heartbeats, sightings }, leave).await {
             Ok(renewed) => {
                 let replies = attempts.into_iter().zip(renewed.heartbeats);
                 let gone = replies.filter(|(_, reply)| *reply == HeartbeatReply::Gone);
@@ -93,7 +93,7 @@ impl Core {
         heartbeats: Vec<Heartbeat>,
         sightings: Vec<Sighting>,
     ) -> Result<Vec<HeartbeatReply>> {
-        Ok(self.renew_with(heartbeats, sightings, false).await?.heartbeats)
+        Ok(self.renew_with(Reports { heartbeats, sightings }, false).await?.heartbeats)
     }
 
     /// Every cancel that a remote worker is not known to have, among others.
@@ -110,15 +110,12 @@ impl Core {
         Ok(self.retrying(|| self.store.renew(renewal.clone())).await?.cancels)
     }
 
-    async fn renew_with(
-        self: &Arc<Self>,
-        heartbeats: Vec<Heartbeat>,
-        sightings: Vec<Sighting>,
-        leave: bool,
-    ) -> Result<Renewed> {
+    async fn renew_with(self: &Arc<Self>, reports: Reports, leave: bool) -> Result<Renewed> {
+        let Reports { heartbeats, sightings } = reports;
         let runs: Vec<_> = sightings.iter().map(|seen| seen.attempt.run).collect();
         let (epoch, lease, now) = (self.epoch, self.settings.lease, self.now());
-        let controls = Vec::new();
+        // A cancel may have been decided elsewhere, for a worker that listens here.
+        let controls = self.control.polled();
         let renewal = Renewal { epoch, lease, now, heartbeats, sightings, controls, leave };
         let mut renewed = self.retrying(|| self.store.renew(renewal.clone())).await?;
         self.push(std::mem::take(&mut renewed.cancels));

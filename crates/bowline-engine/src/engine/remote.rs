@@ -3,6 +3,7 @@
 
 mod activity;
 mod query;
+mod stand;
 mod turn;
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bowline_core::{
     Address, Cause, Decided, Event, EventKind, Fence, Message, Payload, Post, ReceiptId, RunId,
-    Signal, State, Version,
+    Signal, State, UpdateStage, Version,
 };
 use bowline_store::{
     Commit, Committed, Error as StoreError, Posted, Posting, Quarantine, Read, RunKey,
@@ -22,7 +22,7 @@ pub use cancel::{CancelRequest, CancelledOne};
 pub use prepare::Prepared;
 pub use start::{StartOptions, Started};
 
-use super::Core;
+use super::{Core, fellow::Said};
 use crate::{Error, Result, limits};
 
 /// For how long a store that cannot be reached is waited for.
@@ -186,6 +186,10 @@ impl Core {
         }
         self.push(committed.hits.clone());
         for (id, stage) in updates {
+            if let UpdateStage::Rejected(why) = &stage {
+                self.updates.remember(run, &id, why);
+                self.say(&Said::Refused { run, update: id.clone(), by: self.epoch });
+            }
             self.updates.tell(run, &id, &stage);
         }
         self.followers.tell(run);

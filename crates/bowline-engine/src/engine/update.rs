@@ -1,9 +1,12 @@
 //! Who waits for an update to be taken or answered.
 
-use std::{collections::BTreeMap, pin::pin};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    pin::pin,
+};
 
 use bowline_core::{
-    Event, EventId, EventKind, Message, RunId, Time, UpdateId, UpdateRequest, UpdateStage,
+    Event, EventId, EventKind, Failure, Message, RunId, Time, UpdateId, UpdateRequest, UpdateStage,
 };
 use bowline_store::{Head, Read, RunKey};
 use parking_lot::Mutex;
@@ -41,6 +44,8 @@ pub(crate) struct Waiters {
 struct State {
     waiting: BTreeMap<Key, Vec<Waiter>>,
     count: usize,
+    /// Refusals leave no trace in history; other members may ask for those of late.
+    refused: VecDeque<(Key, Failure)>,
 }
 
 impl Default for Waiters {
@@ -71,6 +76,27 @@ impl Waiters {
         state.count += 1;
         state.waiting.entry((run, id)).or_default().push(Waiter { accepted, tell });
         Ok(told)
+    }
+
+    /// Whether somebody here waits for an update.
+    pub(crate) fn is_awaited(&self, run: RunId, id: &UpdateId) -> bool {
+        self.state.lock().waiting.contains_key(&(run, id.clone()))
+    }
+
+    /// Keeps a refusal in mind, for members at which somebody may wait for it.
+    pub(crate) fn remember(&self, run: RunId, id: &UpdateId, why: &Failure) {
+        let mut state = self.state.lock();
+        if state.refused.len() >= limits::REFUSALS {
+            state.refused.pop_front();
+        }
+        state.refused.push_back(((run, id.clone()), why.clone()));
+    }
+
+    /// Why an update was refused of late.
+    pub(crate) fn refused(&self, run: RunId, id: &UpdateId) -> Option<Failure> {
+        let state = self.state.lock();
+        let key = (run, id.clone());
+        state.refused.iter().rev().find(|(known, _)| *known == key).map(|(_, why)| why.clone())
     }
 
     /// Passes an answer on. That an update was accepted is one for those who asked for that.

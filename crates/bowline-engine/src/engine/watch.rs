@@ -16,6 +16,8 @@ pub(crate) struct Bells {
     pub(crate) alarm: Notify,
     pub(crate) intake: Notify,
     pub(crate) renew: Notify,
+    /// Another member may have asked something.
+    pub(crate) asked: Notify,
     /// The earliest alarm that the alarm loop has not seen yet.
     pub(crate) alarm_due: Mutex<Option<Time>>,
     /// The earliest moment at which something expires.
@@ -62,7 +64,9 @@ fn pass_on(core: &Arc<Core>, hint: Hint) {
         Hint::Cancelled => core.bells.renew.notify_one(),
         Hint::Sweep => core.bells.sweep.notify_one(),
         Hint::Changed(run) => core.followers.tell(run),
-        Hint::Asked | Hint::Answered(_) => {}
+        Hint::Asked => core.bells.asked.notify_one(),
+        Hint::Answered(_) => {}
+        Hint::Word(word) => core.hears(&word),
         Hint::Everything => everything(core),
         _ => everything(core),
     }
@@ -71,6 +75,7 @@ fn pass_on(core: &Arc<Core>, hint: Hint) {
 /// Something may have happened anywhere.
 fn everything(core: &Arc<Core>) {
     core.bells.renew.notify_one();
+    core.bells.asked.notify_one();
     everywhere(core);
     if let Some(local) = core.local.get() {
         local.everything();

@@ -35,7 +35,7 @@ pub(super) async fn poll(
     let control = door
         .inner
         .workers
-        .listening(&request.worker_instance_key, &request.worker_control_task_queue)
+        .listening(&engine, &request.worker_instance_key, &request.worker_control_task_queue)
         .await;
     let (queue, worker) = (place.as_str().into(), request.identity.as_str().into());
     let taken = poll::apart(until, |wait: Wait| async move {

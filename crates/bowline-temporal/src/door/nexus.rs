@@ -34,7 +34,6 @@ pub(super) async fn poll(
     let engine = &space.engine;
     let until = poll::until(engine, &request, limits::POLL);
     let request = request.into_inner();
-    door.inner.workers.heard(&request.worker_heartbeat, engine.now());
     let queue = request.task_queue.unwrap_or_default();
     if queue.name.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));

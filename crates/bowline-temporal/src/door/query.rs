@@ -117,20 +117,31 @@ pub(super) async fn answer(
     let (run, id) = read_token(space, &request.task_token)?;
     let answer =
         taken(request.completed_type, request.query_result, request.error_message, request.failure);
-    match space.engine.answer_query(run, id, answer) {
+    match space.engine.answer_query(run, id, answer).await {
         true => Ok(RespondQueryTaskCompletedResponse {}),
         false => Err(status::missing("query task not found, or already expired")),
     }
 }
 
-/// Answers that came with a turn's.
+/// Answers that came with a turn's. Who asked may be at another server, and the worker that has
+/// answered need not wait until the word is there.
 pub(super) fn answered(space: &Space, run: RunId, results: HashMap<String, WorkflowQueryResult>) {
+    let mut answers = Vec::new();
     for (id, result) in results {
         let Ok(Some(named)) = space.run_id(&id) else { continue };
         let answer = taken(result.result_type, result.answer, result.error_message, result.failure);
-        // Whoever asked may have stopped waiting.
-        space.engine.answer_query(run, AskId(named.uuid), answer);
+        answers.push((AskId(named.uuid), answer));
     }
+    if answers.is_empty() {
+        return;
+    }
+    let engine = space.engine.clone();
+    tokio::spawn(async move {
+        for (id, answer) in answers {
+            // Whoever asked may have stopped waiting.
+            engine.answer_query(run, id, answer).await;
+        }
+    });
 }
 
 fn taken(

@@ -34,10 +34,11 @@ pub(super) async fn poll(
         return Err(status::invalid("TaskQueue is not set on request."));
     }
     door.inner.workers.polled(&place.name, &request.identity, engine.now());
-    let control = door
-        .inner
-        .workers
-        .control(&request.worker_instance_key, &request.worker_control_task_queue);
+    let control = door.inner.workers.control(
+        &engine,
+        &request.worker_instance_key,
+        &request.worker_control_task_queue,
+    );
     let start = StartTurn {
         worker: request.identity.as_str().into(),
         request_id: engine.mint().to_string().into(),
@@ -115,10 +116,11 @@ pub(super) async fn complete(
     let commands = command::take(&request.commands, &request.messages, &new_run)
         .map_err(|why| status::invalid(format!("BadRequest: {why}")))?;
     let sticky = sticky(request.sticky_attributes.as_ref());
-    let control = door
-        .inner
-        .workers
-        .control(&request.worker_instance_key, &request.worker_control_task_queue);
+    let control = door.inner.workers.control(
+        engine,
+        &request.worker_instance_key,
+        &request.worker_control_task_queue,
+    );
     let again = request.return_new_workflow_task.then(|| StartTurn {
         worker: request.identity.as_str().into(),
         request_id: engine.mint().to_string().into(),

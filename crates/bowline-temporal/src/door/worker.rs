@@ -4,11 +4,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use bowline_core::{ControlQueue, Time};
+use bowline_engine::Engine;
 use parking_lot::Mutex;
-use temporalio_protos::temporal::api::{
-    taskqueue::v1::PollerInfo, worker::v1::WorkerHeartbeat, workflowservice::v1::*,
-};
-use tokio::{sync::Notify, time::Instant};
+use temporalio_protos::temporal::api::{taskqueue::v1::PollerInfo, workflowservice::v1::*};
+use tokio::time::Instant;
 use tonic::Request;
 
 use super::Door;
@@ -21,47 +20,34 @@ use crate::{
 /// Workers that were heard of lately.
 #[derive(Default)]
 pub(super) struct Workers {
-    /// By the worker's own key: where it listens, and since when that is known.
-    controls: Mutex<BTreeMap<String, (ControlQueue, Time)>>,
     /// By the worker's own key: when it was first heard of.
     seen: Mutex<BTreeMap<String, Instant>>,
-    /// Told when it becomes known where somebody listens.
-    learned: Notify,
     /// By queue and identity: when they last polled.
     polls: Mutex<BTreeMap<(String, String), Time>>,
 }
 
 impl Workers {
     /// Where a worker listens: as it says, or, before it says so, as it said before.
-    pub(super) fn control(&self, key: &str, said: &str) -> ControlQueue {
-        let mut controls = self.controls.lock();
+    pub(super) fn control(&self, engine: &Engine, key: &str, said: &str) -> ControlQueue {
         if said.is_empty() {
-            return controls.get(key).map(|(control, _)| control.clone()).unwrap_or_default();
+            return engine.control_of(key).unwrap_or_default();
         }
         let control = ControlQueue::from(said);
-        if !key.is_empty() && controls.len() < limits::WORKERS {
-            controls.insert(key.to_owned(), (control.clone(), Time::MAX));
-            self.learned.notify_waiters();
-        }
+        engine.worker_listens(key, &control);
         control
     }
 
     /// The same, for a worker that is about to be given something that it may have to be told to
     /// stop. A worker polls before it knows whether it will have a control channel; while it is
     /// that young it is waited for, so that what it takes first can be cancelled by push too.
-    pub(super) async fn listening(&self, key: &str, said: &str) -> ControlQueue {
-        loop {
-            let learned = self.learned.notified();
-            let control = self.control(key, said);
-            let young_until = self.first_seen(key) + limits::WORKER_YOUNG;
-            if !control.is_empty() || key.is_empty() || Instant::now() >= young_until {
-                return control;
-            }
-            tokio::select! {
-                () = learned => {}
-                () = tokio::time::sleep_until(young_until) => {}
-            }
+    pub(super) async fn listening(&self, engine: &Engine, key: &str, said: &str) -> ControlQueue {
+        let control = self.control(engine, key, said);
+        if !control.is_empty() || key.is_empty() {
+            return control;
         }
+        let young_until = self.first_seen(key) + limits::WORKER_YOUNG;
+        let known = tokio::time::timeout_at(young_until, engine.control_known(key)).await;
+        known.unwrap_or_default()
     }
 
     fn first_seen(&self, key: &str) -> Instant {
@@ -84,19 +70,7 @@ impl Workers {
         }
     }
 
-    /// Workers say how they are. The queue that one listens on follows from its group.
-    pub(super) fn heard(&self, beats: &[WorkerHeartbeat], now: Time) {
-        let mut controls = self.controls.lock();
-        controls.retain(|_, (_, at)| *at == Time::MAX || now.since(*at) < limits::WORKER_SILENT);
-        for beat in beats.iter().take(limits::WORKERS.saturating_sub(controls.len())) {
-            if let Some((_, at)) = controls.get_mut(&beat.worker_instance_key) {
-                *at = now;
-            }
-        }
-    }
-
     fn forget(&self, key: &str) {
-        self.controls.lock().remove(key);
         self.seen.lock().remove(key);
     }
 
@@ -115,8 +89,7 @@ pub(super) async fn heartbeat(
     request: Request<RecordWorkerHeartbeatRequest>,
 ) -> Answer<RecordWorkerHeartbeatResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
-    door.inner.workers.heard(&request.worker_heartbeat, space.engine.now());
+    door.space(&request.namespace)?;
     Ok(RecordWorkerHeartbeatResponse {})
 }
 
@@ -128,6 +101,7 @@ pub(super) async fn shutdown(
     let request = request.into_inner();
     let space = door.space(&request.namespace)?;
     door.inner.workers.forget(&request.worker_instance_key);
+    space.engine.worker_left(&request.worker_instance_key);
     if !request.sticky_task_queue.is_empty() {
         let queue = request.sticky_task_queue.as_str().into();
         space.engine.leave_queue(&queue).await.map_err(status::of)?;

@@ -80,7 +80,8 @@ def play(scenes: dict[str, Callable[[Client], Awaitable[None]]]) -> None:
 
     async def main() -> None:
         client = await Client.connect(address)
-        async with worker(client):
+        # A connection of its own: where there are many servers, it ends at another one.
+        async with worker(await Client.connect(address)):
             await asyncio.wait_for(scenes[name](client), 120)
         print(f"{name}: played, {await replay_all(client)} histories replayed")
 

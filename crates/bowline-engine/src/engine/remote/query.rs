@@ -13,16 +13,23 @@ use std::{
     },
 };
 
-use bowline_core::{AskId, EventId, Failure, Fields, Name, Payload, Queue, RunId, State, Time};
+use bowline_core::{
+    AskId, Epoch, EventId, Failure, Fields, Name, Payload, Queue, RunId, State, Time,
+};
 use bowline_store::{Head, Read, RunKey};
+use minicbor::{Decode, Encode};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::turn::{RemoteTurn, Taken};
+use super::{
+    stand::{self, Others},
+    turn::{RemoteTurn, Taken},
+};
 use crate::{
     Error, Result,
     engine::{
         Core,
+        fellow::{Errand, Said, Went},
         follow::Follower,
         run::{events, state},
     },
@@ -30,23 +37,28 @@ use crate::{
 };
 
 /// What a run's code is asked.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
 pub struct Question {
     /// Which query.
+    #[n(0)]
     pub name: Name,
     /// What it carries.
+    #[n(1)]
     pub input: Option<Payload>,
     /// Travels beside the input.
+    #[n(2)]
     pub header: Fields,
 }
 
 /// What the code answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub enum QueryAnswer {
     /// A value.
-    Value(Option<Payload>),
+    #[n(0)]
+    Value(#[n(0)] Option<Payload>),
     /// It could not say.
-    Failed(Failure),
+    #[n(1)]
+    Failed(#[n(0)] Failure),
 }
 
 /// A question in a worker's hands.
@@ -93,6 +105,8 @@ struct Open {
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
     open: Mutex<BTreeMap<(RunId, AskId), Open>>,
+    /// Those that wait at other members.
+    others: Mutex<Others>,
     asked: AtomicU64,
 }
 
@@ -108,8 +122,9 @@ impl Queries {
         Ok(answer)
     }
 
-    fn move_to(&self, run: RunId, id: AskId, spot: Spot) {
-        if let Some(open) = self.open.lock().get_mut(&(run, id)) {
+    /// Moves a question, unless somebody has moved it meanwhile.
+    fn move_to(&self, run: RunId, id: AskId, from: &Spot, spot: Spot) {
+        if let Some(open) = self.open.lock().get_mut(&(run, id)).filter(|open| open.spot == *from) {
             open.spot = spot;
         }
     }
@@ -152,7 +167,47 @@ impl Queries {
         Some((*run, open.query.clone()))
     }
 
-    fn answer(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
+    /// Another member says that a question waits there.
+    pub(crate) fn hears(&self, run: RunId, id: AskId, at: Option<Queue>, now: Time) {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        self.others.lock().put((run, id), at, number, now);
+    }
+
+    /// Another member says that it waits no more.
+    pub(crate) fn over(&self, run: RunId, id: AskId) {
+        self.others.lock().remove(&(run, id));
+    }
+
+    /// A worker has come to another member for a question that stands here.
+    pub(crate) fn give(&self, run: RunId, id: AskId, now: Time) -> Went {
+        match self.open.lock().get_mut(&(run, id)) {
+            Some(open) if matches!(open.spot, Spot::Stands(..)) => {
+                open.spot = Spot::Out(now);
+                Went::Questions(vec![(id, open.query.question.clone())])
+            }
+            _ => Went::Nowhere,
+        }
+    }
+
+    /// Another member has handed a turn out, and takes along what waits here for that run.
+    pub(crate) fn give_along(&self, run: RunId, ids: &[AskId], serial: u64) -> Went {
+        let mut all = self.open.lock();
+        let mut given = Vec::new();
+        for id in ids {
+            let Some(open) = all.get_mut(&(run, *id)) else { continue };
+            if matches!(open.spot, Spot::Waits | Spot::Stands(..)) {
+                open.spot = Spot::Rides(serial);
+                given.push((*id, open.query.question.clone()));
+            }
+        }
+        Went::Questions(given)
+    }
+
+    fn knows(&self, run: RunId, id: AskId) -> bool {
+        self.open.lock().contains_key(&(run, id))
+    }
+
+    pub(crate) fn answer(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
         match self.open.lock().remove(&(run, id)) {
             Some(open) => open.reply.send(answer).is_ok(),
             None => false,
@@ -172,7 +227,7 @@ impl Core {
         question: Question,
         until: Time,
     ) -> Result<QueryAnswer> {
-        let id = AskId(self.draw());
+        let id = stand::id(self.epoch, self.draw());
         let answer = self.queries.add(run, RemoteQuery { id, question })?;
         let answered = tokio::select! {
             answer = answer => answer.map_err(|_| Error::ShuttingDown),
@@ -181,6 +236,7 @@ impl Core {
             () = self.stopping.cancelled() => Err(Error::ShuttingDown),
         };
         self.queries.forget(run, id);
+        self.say(&Said::Answered { run, id });
         answered
     }
 
@@ -207,6 +263,7 @@ impl Core {
     fn place_query(&self, head: &Head, id: AskId) -> Time {
         let now = self.now();
         let later = now.after(limits::QUERY);
+        let again = now.after(limits::QUERY_SAID);
         let Some(spot) = self.queries.spot(head.run, id) else { return later };
         let record = &head.record;
         let out = record.turn.as_ref().is_some_and(|turn| turn.started.is_some());
@@ -217,11 +274,11 @@ impl Core {
             }
             Spot::Stands(place, since) if is_at_rest(head) => {
                 let patience = since.after(limits::QUERY_STICKY);
-                if *place == head.queue || patience > now {
-                    return patience.max(now.after(limits::QUERY_STICKY));
+                match *place == head.queue || patience > now {
+                    true => spot.clone(),
+                    // The worker that has the run in its cache does not come for it.
+                    false => Spot::Stands(head.queue.clone(), now),
                 }
-                // The worker that has the run in its cache does not come for it.
-                Spot::Stands(head.queue.clone(), now)
             }
             _ if is_at_rest(head) => {
                 let sticky = record.sticky.as_ref().filter(|_| head.status.is_open());
@@ -230,18 +287,22 @@ impl Core {
             }
             _ => Spot::Waits,
         };
-        if let Spot::Stands(place, _) = &next {
-            self.queries.move_to(head.run, id, next.clone());
+        self.queries.move_to(head.run, id, &spot, next.clone());
+        let at = match next {
+            Spot::Stands(place, _) => Some(place),
+            _ => None,
+        };
+        if let Some(place) = &at {
             self.polls.turn_waits(head.run.namespace, place);
-            return now.after(limits::QUERY_STICKY);
         }
-        self.queries.move_to(head.run, id, next);
-        later
+        // A worker may come for it to any member.
+        self.say(&Said::Question { run: head.run, id, at });
+        again
     }
 
     /// A question that stands alone in this queue.
     pub(super) async fn take_query(&self, queue: &Queue) -> Result<Option<Taken>> {
-        let Some((run, query)) = self.queries.take(queue, self.now()) else { return Ok(None) };
+        let Some((run, query)) = self.next_query(queue).await else { return Ok(None) };
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
         let history = events(run, &read.batches)?;
         let state: State = state(&read)?;
@@ -261,9 +322,45 @@ impl Core {
         Ok(Some(Taken::Ask(Box::new(RemoteAsk { query, turn }))))
     }
 
+    /// A question that stands in this queue: here, or at another member.
+    async fn next_query(&self, queue: &Queue) -> Option<(RunId, RemoteQuery)> {
+        let namespace = self.settings.namespace;
+        loop {
+            let now = self.now();
+            if let Some(own) = self.queries.take(queue, now) {
+                return Some(own);
+            }
+            let (run, id) = self.queries.others.lock().take(namespace, queue, now)?;
+            let taken = self.run_errand(stand::home(id), Errand::Take { run, id }).await;
+            let question = taken.map(Went::questions).unwrap_or_default().pop();
+            if let Some((_, question)) = question {
+                return Some((run, RemoteQuery { id, question }));
+            }
+        }
+    }
+
+    /// All questions that a turn takes along: those that wait here, and at other members.
+    pub(super) async fn board(&self, run: RunId, serial: u64, asked: u64) -> Vec<RemoteQuery> {
+        let mut boarded = self.queries.board(run, serial, asked);
+        let mut elsewhere: BTreeMap<Epoch, Vec<AskId>> = BTreeMap::new();
+        for id in self.queries.others.lock().board(run, asked) {
+            elsewhere.entry(stand::home(id)).or_default().push(id);
+        }
+        for (home, ids) in elsewhere {
+            let given = self.run_errand(home, Errand::Board { run, ids, serial }).await;
+            let given = given.map(Went::questions).unwrap_or_default();
+            boarded.extend(given.into_iter().map(|(id, question)| RemoteQuery { id, question }));
+        }
+        boarded
+    }
+
     /// A worker answers a question; false if nobody waits for it any more.
-    pub(crate) fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
-        self.queries.answer(run, id, answer)
+    pub(crate) async fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
+        let home = stand::home(id);
+        if home == self.epoch || self.queries.knows(run, id) {
+            return self.queries.answer(run, id, answer);
+        }
+        self.run_errand(home, Errand::Answer { run, id, answer }).await == Some(Went::Done)
     }
 }
 

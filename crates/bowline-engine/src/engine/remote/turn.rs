@@ -162,7 +162,7 @@ impl Core {
         match self.commit(turn, Patience::Short).await {
             Ok(_) => {
                 history.extend(draft.events().iter().cloned());
-                Ok(Some(self.handed_out(&draft, token, history, asked)))
+                Ok(Some(self.handed_out(&draft, token, history, asked).await))
             }
             Err(error) if error.is_race() => Ok(None),
             Err(error) => Err(error),
@@ -298,10 +298,10 @@ impl Core {
     async fn hand_out(&self, draft: &Draft, token: Token, asked: u64) -> Result<RemoteTurn> {
         let run = draft.state().run;
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
-        Ok(self.handed_out(draft, token, events(run, &read.batches)?, asked))
+        Ok(self.handed_out(draft, token, events(run, &read.batches)?, asked).await)
     }
 
-    fn handed_out(
+    async fn handed_out(
         &self,
         draft: &Draft,
         token: Token,
@@ -322,7 +322,7 @@ impl Core {
             started: token.started,
             events: history,
             updates: draft.record().admitted.clone(),
-            queries: self.queries.board(state.run, token.serial, asked),
+            queries: self.board(state.run, token.serial, asked).await,
         }
     }
 }

@@ -1,0 +1,65 @@
+//! Three servers on one database: whatever is asked of one, the others know.
+
+use crate::{fleet::Fleet, python};
+
+fn play(script: &str, name: &str) {
+    let Some(interpreter) = python::interpreter() else { return };
+    let fleet = Fleet::start();
+    python::run(&interpreter, script, &[&fleet.address, name]);
+}
+
+/// The scenes that one server on a file plays too. The client's connection ends at one server, the
+/// worker's at another.
+macro_rules! scenes {
+    ($($script:literal: $($name:ident)*;)*) => {
+        $($(
+            #[test]
+            fn $name() {
+                play($script, stringify!($name));
+            }
+        )*)*
+    };
+}
+
+scenes! {
+    "features.py": signals queries updates timers retries timeouts local_activities
+        completed_elsewhere children continues ids shown;
+    "cancels.py": pushed terminated by_workflow of_workflow;
+}
+
+/// Every wrong request has its status, whichever server is asked.
+#[test]
+fn bad_input() {
+    let Some(interpreter) = python::interpreter() else { return };
+    let fleet = Fleet::start();
+    python::run(&interpreter, "bad_input.py", &[&fleet.address]);
+}
+
+/// Each case that two servers must agree on, with the servers named: what one hands out another is
+/// answered, what one is asked a worker at another answers.
+#[test]
+fn what_one_server_is_told_another_knows() {
+    let Some(interpreter) = python::interpreter() else { return };
+    let fleet = Fleet::start();
+    let servers: Vec<&str> = fleet.replicas.iter().map(|server| server.address.as_str()).collect();
+    python::run(&interpreter, "replicas.py", &servers);
+}
+
+/// One of three is killed, the one that the worker talks to, while runs are in every state. The
+/// worker finds another; what was acknowledged has happened, once.
+#[test]
+fn two_servers_go_on_where_one_was_killed() {
+    let Some(interpreter) = python::interpreter() else { return };
+    let mut fleet = Fleet::start();
+    let address = fleet.address.clone();
+    // The first connection ends at the first server.
+    let mut worker = python::start(&interpreter, "worker.py", &[&address]);
+    worker.hears("working");
+    python::run(&interpreter, "crash.py", &[&address, "begin"]);
+    fleet.replicas[0].kill();
+    python::run(&interpreter, "crash.py", &[&address, "request"]);
+    worker.hears("cancelled doomed");
+    python::run(&interpreter, "crash.py", &[&address, "finish", "CancelledError"]);
+    fleet.replicas[0].restart();
+    python::run(&interpreter, "hello.py", &[&fleet.replicas[0].address]);
+}
