@@ -26,13 +26,13 @@ fn a_run_in_a_database_is_listed_shown_and_cancelled_while_others_have_it_open()
         let store = store.await.expect("it ends").expect("opens");
         let engine = Engine::builder(Arc::new(store)).start().await.expect("starts");
         let options = StartOptions::new("checkout", "order-42", "default", None);
-        let started = engine.start(options).await.expect("the run starts");
+        let run = engine.start(options).await.expect("the run starts");
         let say = |args: &[&str]| bowline(&[&["--schema", &schema], args].concat());
         let listed = say(&["list", &url]);
         assert!(out(&listed).contains("order-42"), "{}{}", out(&listed), err(&listed));
         let cancelled = say(&["cancel", &url, "order-42", "--by", "alice"]);
         assert!(out(&cancelled).starts_with("cancel requested of run "), "{}", err(&cancelled));
-        assert!(engine.head(started.run).await.expect("it is there").cancel.is_some());
+        assert!(engine.head(run).await.expect("it is there").cancel.is_some());
         let shown = say(&["show", &url, "order-42"]);
         assert!(out(&shown).contains("WorkflowStarted"), "{}", err(&shown));
         let orphans = say(&["orphans", &url]);
