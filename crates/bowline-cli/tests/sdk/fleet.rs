@@ -49,7 +49,8 @@ impl Schema {
     }
 
     async fn drop_it(&self) -> Result<(), tokio_postgres::Error> {
-        let (client, connection) = tokio_postgres::connect(&self.url, tokio_postgres::NoTls).await?;
+        let (client, connection) =
+            tokio_postgres::connect(&self.url, tokio_postgres::NoTls).await?;
         let connection = tokio::spawn(connection);
         let dropped =
             client.batch_execute(&format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name)).await;
