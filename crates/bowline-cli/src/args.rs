@@ -106,7 +106,7 @@ pub(crate) enum Command {
         store: Place,
     },
     /// Copy a store file to a new one, consistent as of one moment. A database is copied with its
-    /// own tools, for instance pg_dump.
+    /// own tools, such as pg_dump.
     Backup {
         /// The store: a file.
         store: Place,

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{compose::Site, print::Printer};
 
 pub(crate) async fn run(site: &Site, to: &Path, print: Printer) -> Result<ExitCode> {
-    site.file("copy it with its own tools, for instance pg_dump")?.backup(to, |_| {}).await?;
+    site.file("copy it with its own tools, such as pg_dump")?.backup(to, |_| {}).await?;
     let bytes = std::fs::metadata(to)?.len();
     print.line(
         || format!("{} now holds a copy of {bytes} bytes", to.display()),
