@@ -65,3 +65,7 @@ pub const ERRAND: Duration = Duration::from_secs(5);
 pub const REFUSALS: usize = 1_000;
 /// How many queries may wait for the answer of a remote worker.
 pub const QUERIES: usize = 10_000;
+/// How long the end of an attempt waits for a turn to be written with.
+pub const OFFER: Duration = Duration::from_millis(20);
+/// How far a workflow thread may be behind and still be given runs that begin here.
+pub const EXPECTED_BEHIND: usize = 64;

@@ -15,9 +15,10 @@ use bowline_store::{Commit, Committed, Error, Hint};
 use futures_util::future::BoxFuture;
 
 use crate::{
+    activity::Activity,
     blob,
     db::Outcome,
-    limits,
+    limits, settle,
     tx::{Tx, Wants},
 };
 
@@ -35,6 +36,7 @@ pub(crate) fn wants(commit: &Commit, wants: &mut Wants) {
             }
         }
     }
+    commit.ended.iter().for_each(|foreseen| settle::wants(&foreseen.settle, wants));
     for birth in &commit.births {
         wants.runs.insert(birth.run);
     }
@@ -75,13 +77,19 @@ pub(crate) fn commit<'t>(
             return Err(Error::Invalid(format!("history goes on after event {last}")).into());
         }
         birth::check(tx, commit).await?;
-        write(tx, commit).await
+        let mut ended = Vec::with_capacity(commit.ended.len());
+        for foreseen in &commit.ended {
+            let row = settle::foreseen(tx, commit.run, foreseen).await?;
+            ended.push(row.ok_or(Error::Conflict)?);
+        }
+        write(tx, commit, &ended).await
     })
 }
 
-async fn write(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
+async fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<Committed> {
     let id = commit.run;
     consume(tx, commit);
+    ended.iter().for_each(|activity| tx.put(activity, commit.now));
     write_head(tx, commit);
     if let Some(batch) = &commit.batch {
         tx.append(id, batch);

@@ -1,10 +1,11 @@
 //! Attempts end.
 
-use bowline_core::{Holder, Step, settle as step};
-use bowline_store::{Proof, Settle, Settled};
+use bowline_core::{Holder, RunId, Step, settle as step};
+use bowline_store::{Foreseen, Proof, Settle, Settled};
 use futures_util::future::BoxFuture;
 
 use crate::{
+    activity::Activity,
     db::Outcome,
     tx::{Tx, Wants},
 };
@@ -51,6 +52,24 @@ pub(crate) fn settle<'t>(
         }
         Ok(Settled { step, message })
     })
+}
+
+/// The row of an attempt whose end a decision about its run knows already, as that end leaves it;
+/// none if it is not as foreseen any more.
+pub(crate) async fn foreseen(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    foreseen: &Foreseen,
+) -> Outcome<Option<Activity>> {
+    let report = &foreseen.settle;
+    if report.run != run || tx.mark(run, report.activity).await?.is_some() {
+        return Ok(None);
+    }
+    let Some(own) = tx.activity(run, report.activity).await? else { return Ok(None) };
+    let Some(after) = foreseen.holds(&own.spec, &own.live) else { return Ok(None) };
+    let Some(holder) = own.live.started().map(|out| out.holder.clone()) else { return Ok(None) };
+    let proven = proves(tx, &report.proof, &holder).await?;
+    Ok(proven.then_some(Activity { live: after, ..own }))
 }
 
 /// Native code is over when its member is; a remote worker's token outlives every member.

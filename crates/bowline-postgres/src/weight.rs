@@ -15,7 +15,7 @@ pub(crate) fn rows(count: usize) -> Weight {
 pub(crate) fn commit(commit: &Commit) -> Weight {
     let (posts, births) = (commit.posts.len(), commit.births.len());
     let alarms = commit.arm.len() + commit.disarm.len();
-    let few = 4 + commit.activities.len() + alarms + 2 * posts + 5 * births;
+    let few = 4 + commit.ended.len() + commit.activities.len() + alarms + 2 * posts + 5 * births;
     let mut bytes = commit.batch.as_ref().map_or(0, |batch| batch.bytes.len());
     bytes += commit.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes.len());
     bytes += commit.activities.iter().map(|new| payload(&new.spec.input)).sum::<usize>();

@@ -15,14 +15,16 @@ use bowline_store::{Commit, Committed, Error, Hint};
 use rusqlite::params;
 
 use crate::{
+    activity::Activity,
     blob::{self, int},
     db::Outcome,
-    inbox, limits,
+    inbox, limits, settle,
     tx::Tx,
 };
 
 pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
-    let run = tx.find(commit.run)?.ok_or(Error::Missing("run"))?;
+    let id = commit.run;
+    let run = tx.find(id)?.ok_or(Error::Missing("run"))?;
     if run.head.last_commit == commit.id {
         return again(tx, commit);
     }
@@ -47,12 +49,17 @@ pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
         return Err(Error::Invalid(format!("history goes on after event {last}")).into());
     }
     birth::check(tx, commit)?;
-    write(tx, commit)
+    let ended = commit.ended.iter().map(|foreseen| settle::foreseen(tx, id, foreseen));
+    let ended = ended.collect::<Outcome<Option<Vec<_>>>>()?.ok_or(Error::Conflict)?;
+    write(tx, commit, &ended)
 }
 
-fn write(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
+fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<Committed> {
     let id = commit.run;
     consume(tx, commit)?;
+    for activity in ended {
+        tx.put(activity, commit.now)?;
+    }
     write_head(tx, commit)?;
     let key = tx.run(id).key();
     if let Some(batch) = &commit.batch {

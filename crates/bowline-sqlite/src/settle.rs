@@ -1,9 +1,9 @@
 //! Attempts end.
 
-use bowline_core::{Epoch, Holder, Step, settle as step};
-use bowline_store::{Proof, Settle, Settled};
+use bowline_core::{Epoch, Holder, RunId, Step, settle as step};
+use bowline_store::{Foreseen, Proof, Settle, Settled};
 
-use crate::{db::Outcome, tx::Tx};
+use crate::{activity::Activity, db::Outcome, tx::Tx};
 
 pub(crate) fn settle(tx: &mut Tx<'_>, report: &Settle) -> Outcome<Settled> {
     let Settle { run, activity, attempt, now, .. } = *report;
@@ -33,6 +33,24 @@ pub(crate) fn settle(tx: &mut Tx<'_>, report: &Settle) -> Outcome<Settled> {
         tx.update(&own)?;
     }
     Ok(Settled { step, message })
+}
+
+/// The row of an attempt whose end a decision about its run knows already, as that end leaves it;
+/// none if it is not as foreseen any more.
+pub(crate) fn foreseen(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    foreseen: &Foreseen,
+) -> Outcome<Option<Activity>> {
+    let report = &foreseen.settle;
+    if report.run != run || tx.mark(run, report.activity).is_some() {
+        return Ok(None);
+    }
+    let Some(own) = tx.activity(run, report.activity)? else { return Ok(None) };
+    let alive = tx.mind.index.epoch();
+    let proven = own.live.started().is_some_and(|out| proves(&report.proof, &out.holder, alive));
+    let after = foreseen.holds(&own.spec, &own.live).filter(|_| proven);
+    Ok(after.map(|live| Activity { live, ..own }))
 }
 
 /// Native code is over when its member is; a remote worker's token outlives every member.

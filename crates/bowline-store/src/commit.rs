@@ -7,7 +7,7 @@ use bowline_core::{
     Number, Post, Ranges, Received, RunId, SearchAttributes, Status, Time, TurnRecord, Version,
 };
 
-use crate::{RunCancel, Snapshot};
+use crate::{Foreseen, RunCancel, Snapshot};
 
 /// One decision about one run.
 #[derive(Clone, Debug)]
@@ -28,6 +28,10 @@ pub struct Commit {
     /// Later messages that are dropped unread. Where nothing else is unread, they count as
     /// consumed: a run is not ready for messages that are gone.
     pub forgotten: Vec<Number>,
+    /// Attempts of this run whose ends the decision has taken in before they stand anywhere. They
+    /// are written with it, and no message is sent; where one would say anything else by now than
+    /// was foreseen, that is a [`Conflict`](crate::Error::Conflict).
+    pub ended: Vec<Foreseen>,
     /// What happened.
     pub batch: Option<Batch>,
     /// The id of the event that will come next.

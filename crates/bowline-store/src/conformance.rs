@@ -10,6 +10,7 @@ pub mod cancel;
 pub mod claim;
 pub mod commit;
 pub mod crash;
+pub mod foresee;
 pub mod history;
 pub mod leftovers;
 pub mod mark;
@@ -152,6 +153,13 @@ macro_rules! conformance {
             an_attempt_of_a_closed_run_ends_quietly
             a_timed_out_attempt_may_still_report
             a_stale_report_leaves_the_others_alone
+        }
+        $crate::conformance_group! { $open, foresee:
+            an_end_is_written_with_the_decision
+            an_end_may_close_its_run
+            a_repeated_decision_counts_once
+            a_message_in_between_waits
+            what_is_not_as_foreseen_is_a_conflict
         }
         $crate::conformance_group! { $open, member:
             epochs_rise_across_openings
@@ -296,6 +304,7 @@ mod tests {
             include_str!("conformance/claim.rs"),
             include_str!("conformance/commit.rs"),
             include_str!("conformance/crash.rs"),
+            include_str!("conformance/foresee.rs"),
             include_str!("conformance/history.rs"),
             include_str!("conformance/leftovers.rs"),
             include_str!("conformance/mark.rs"),

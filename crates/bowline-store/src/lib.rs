@@ -40,7 +40,7 @@ pub use member::{
 };
 pub use post::{NewReceipt, Posted, Posting, StartRun, may_reuse};
 pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
-pub use settle::{Settle, Settled, end_activity, keeps_row};
+pub use settle::{Foreseen, Settle, Settled, end_activity, keeps_row};
 pub use sweep::{Fired, Sweep, Swept};
 pub use watch::{Hint, Hints, Listeners, Word};
 

@@ -1,8 +1,8 @@
 //! What comes in from outside: messages, starts, deletions.
 
 use bowline_core::{
-    Address, Birth, Cause, Conflict, Message, Number, ReceiptId, RequestId, Reuse, RunId, Status,
-    Time,
+    Address, Birth, Cause, Conflict, Fence, Message, Number, ReceiptId, RequestId, Reuse, RunId,
+    Status, Time,
 };
 
 /// One thing that somebody wants.
@@ -53,6 +53,9 @@ pub struct StartRun {
     pub conflict: Conflict,
     /// A message that goes to the open run instead, where there is one (signal-with-start).
     pub otherwise: Option<Message>,
+    /// Whoever starts it has its first turn too, and holds it by this lease from the beginning. If
+    /// that member is not alive any more, the run waits for anybody.
+    pub hold: Option<Fence>,
     /// Now.
     pub now: Time,
 }

@@ -1,8 +1,8 @@
 //! The end of an attempt.
 
 use bowline_core::{
-    ActivityLive, EndActivity, Ending, EventId, Message, Number, Outcome, RunId, Rung, Start, Step,
-    Time,
+    ActivityLive, ActivitySpec, EndActivity, Ending, EventId, Message, Number, Outcome, RunId,
+    Rung, Start, Step, Time, settle,
 };
 
 use crate::Proof;
@@ -37,6 +37,47 @@ pub struct Settled {
     pub step: Step,
     /// The message that its run got.
     pub message: Option<Number>,
+}
+
+/// The end of an attempt, and what its run was told on the strength of it before it was written.
+#[derive(Clone, Debug)]
+pub struct Foreseen {
+    /// The report.
+    pub settle: Settle,
+    /// What the run took it for.
+    pub message: Message,
+}
+
+impl Foreseen {
+    /// What a report will tell its run, provided that the row stays as it is. None if it will tell
+    /// nothing, or if the attempt was told something itself: then the row knows more than this.
+    pub fn new(spec: &ActivitySpec, live: &ActivityLive, report: Settle) -> Option<Self> {
+        let (_, message) = ended(spec, live, &report)?;
+        Some(Self { settle: report, message })
+    }
+
+    /// The row after the report, if its run is told by it exactly what was foreseen.
+    pub fn holds(&self, spec: &ActivitySpec, live: &ActivityLive) -> Option<ActivityLive> {
+        let (after, message) = ended(spec, live, &self.settle)?;
+        (message == self.message).then_some(after)
+    }
+}
+
+/// A row that a report ends, and what its run hears of that.
+fn ended(
+    spec: &ActivitySpec,
+    live: &ActivityLive,
+    report: &Settle,
+) -> Option<(ActivityLive, Message)> {
+    let start = live.started().filter(|_| live.attempt == report.attempt)?;
+    if live.cancel.is_some() || !report.proof.fits(&start.holder) {
+        return None;
+    }
+    let mut after = live.clone();
+    let ending = report.ending.clone();
+    let step = settle(spec, &mut after, report.attempt, ending, report.rung, report.now);
+    let message = end_activity(report.activity, &after, Some(start))?;
+    (step == Step::Ended).then_some((after, message))
 }
 
 /// What a run is told when one of its activities has ended; none if it has not. `start` is the

@@ -44,6 +44,7 @@ fn start(store: &MemoryStore, uuid: u128) -> Result<Posted, Error> {
         request_id: "".into(),
         conflict: Conflict::Refuse,
         otherwise: None,
+        hold: None,
         now: NOW,
     };
     now(store.post(vec![Posting::Start(Box::new(start))])).remove(0)
@@ -61,6 +62,7 @@ fn commit(store: &MemoryStore, uuid: u128, id: u128) -> Commit {
         now: NOW,
         consumed: head.inbox,
         forgotten: Vec::new(),
+        ended: Vec::new(),
         batch: None,
         next_event: head.next_event,
         history_bytes: head.history_bytes,

@@ -8,13 +8,12 @@ use std::sync::{
 };
 
 use bowline_core::{
-    Decided, Ending, Event, Failure, Fence, Identity, Name, Namespace, Notice, Number, Queue,
-    Received, RunId, Rung, State, Step, Time, TurnRecord, Version,
+    Birth, Decided, Ending, Event, Failure, Fence, Identity, Name, Namespace, Notice, Number,
+    Queue, Received, RunId, Rung, State, Step, Time, TurnRecord, Version,
 };
-pub(crate) use bowline_store::{AttemptRef, Heartbeat, Proof, Sighting};
+pub(crate) use bowline_store::{AttemptRef, Foreseen, Heartbeat, Proof, Settle, Sighting};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Quarantine, Read, Settle,
-    Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Quarantine, Read, Want,
 };
 use parking_lot::RwLock;
 
@@ -85,6 +84,12 @@ pub(crate) trait Local: Send + Sync {
     fn lost(&self, attempt: AttemptRef);
     /// Nothing is its own any more.
     fn all_lost(&self);
+    /// Whether it will have the first turn of a run that is about to begin, and by which lease.
+    fn expect(&self, birth: &Birth) -> Option<Fence>;
+    /// That run has begun.
+    fn begun(&self, lease: TurnLease);
+    /// It has not.
+    fn unexpect(&self, run: RunId);
     /// A free slot for an activity, if there is one and nothing older waits for it.
     fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation>;
     /// The attempt that a slot was reserved for is durable: run it.
@@ -141,6 +146,23 @@ pub(crate) struct AttemptEnd {
     pub(crate) observed_at: Option<Time>,
 }
 
+impl AttemptEnd {
+    /// The report of it.
+    pub(crate) fn report(&self, now: Time) -> Settle {
+        Settle {
+            run: self.attempt.run,
+            activity: self.attempt.activity,
+            attempt: self.attempt.attempt,
+            proof: Proof::Native(self.fence),
+            ending: self.ending.clone(),
+            rung: self.rung,
+            delivered_at: self.delivered_at,
+            observed_at: self.observed_at,
+            now,
+        }
+    }
+}
+
 impl Core {
     /// Takes runs that wait for a turn. A run whose history does not read is parked, so that it
     /// holds up nobody else.
@@ -189,10 +211,11 @@ impl Core {
         self: &Arc<Self>,
         lease: (RunId, Fence, Version),
         decided: Decided,
-        release: bool,
+        ended: Vec<Foreseen>,
     ) -> Result<TurnDone> {
         let (run, fence, expected) = lease;
-        let turn = TurnCommit { run, fence: Some(fence), expected, decided, release };
+        let fence = Some(fence);
+        let turn = TurnCommit { run, fence, expected, decided, ended, release: false };
         let (committed, state) = self.commit(turn, Patience::Long).await?;
         Ok(TurnDone { version: committed.version, unread: committed.unread, state })
     }
@@ -243,17 +266,7 @@ impl Core {
 
     /// Ends an attempt. Nobody else can: a store that is out of reach is waited for.
     pub(crate) async fn settle(&self, end: AttemptEnd) -> Result<Step> {
-        let settle = Settle {
-            run: end.attempt.run,
-            activity: end.attempt.activity,
-            attempt: end.attempt.attempt,
-            proof: Proof::Native(end.fence),
-            ending: end.ending,
-            rung: end.rung,
-            delivered_at: end.delivered_at,
-            observed_at: end.observed_at,
-            now: self.now(),
-        };
+        let settle = end.report(self.now());
         // Said first, so that there is no moment in which the attempt is over and nobody knows
         // that its code is not.
         let runs_on = Settle { ending: Ending::RunsOn, ..settle.clone() };

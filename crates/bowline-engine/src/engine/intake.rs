@@ -67,7 +67,8 @@ impl Core {
             return Ok(false);
         }
         let (run, expected) = (head.run, head.version);
-        let turn = TurnCommit { run, fence: None, expected, decided, release: false };
+        let turn =
+            TurnCommit { run, fence: None, expected, decided, ended: Vec::new(), release: false };
         match self.commit(turn, Patience::Long).await {
             Ok(_) => {
                 if let Some(local) = self.local.get().filter(|_| closes) {

@@ -81,6 +81,7 @@ impl Core {
                     request_id: Default::default(),
                     conflict: Conflict::Refuse,
                     otherwise: None,
+                    hold: None,
                     now: self.now(),
                 };
                 return match self.post(Posting::Start(Box::new(start))).await? {
@@ -127,7 +128,8 @@ impl Core {
         let mut decided = draft.finish();
         decided.effects.push(Effect::Begin(Box::new(birth.clone())));
         let (run, expected) = (head.run, head.version);
-        let turn = TurnCommit { run, fence: None, expected, decided, release: true };
+        let turn =
+            TurnCommit { run, fence: None, expected, decided, ended: Vec::new(), release: true };
         self.commit(turn, Patience::Short).await?;
         Ok(birth)
     }

@@ -16,7 +16,7 @@ use bowline_core::{
     Signal, State, UpdateStage, Version,
 };
 use bowline_store::{
-    Commit, Committed, Error as StoreError, Posted, Posting, Quarantine, Read, RunKey,
+    Commit, Committed, Error as StoreError, Foreseen, Posted, Posting, Quarantine, Read, RunKey,
 };
 pub use cancel::{CancelRequest, CancelledOne};
 pub use prepare::Prepared;
@@ -41,6 +41,8 @@ pub(crate) struct TurnCommit {
     pub(crate) fence: Option<Fence>,
     pub(crate) expected: Version,
     pub(crate) decided: Decided,
+    /// Ends of attempts that the decision knows before the store does.
+    pub(crate) ended: Vec<Foreseen>,
     pub(crate) release: bool,
 }
 

@@ -261,7 +261,7 @@ mod tests {
         assert!(refused.to_string().contains("at most 2"), "{refused}");
         drop(first);
         let third = waiters.wait(run, "b".into(), false).expect("one has gone");
-        let stage = UpdateStage::Rejected(bowline_core::Failure::new("no"));
+        let stage = UpdateStage::Rejected(Failure::new("no"));
         waiters.tell(run, &"b".into(), &stage);
         assert_eq!((second.await, third.await), (Ok(stage.clone()), Ok(stage)));
         assert_eq!(waiters.state.lock().count, 0);

@@ -25,12 +25,16 @@ mod tracked;
 use std::{fmt, sync::Arc, time::Duration};
 
 use bowline_core::{
-    ActivitySpec, EventId, Failure, Fence, Name, Payload, RunId, Time, Timeout, WorkflowId,
+    ActivityLive, ActivitySpec, Ending, EventId, Failure, Fence, Holder, Identity, Name, Payload,
+    RunId, Time, Timeout, WorkflowId,
 };
 use tokio::sync::mpsc;
 
 use super::{registry::ActivityCode, slots::Permit};
-use crate::clock::Clock;
+use crate::{
+    clock::Clock,
+    engine::desk::{Foreseen, Settle},
+};
 
 use shared::Shared;
 use supervise::Supervisor;
@@ -182,6 +186,23 @@ impl Attempt {
     /// notice changes nothing then. The same notice may come any number of times.
     pub fn tell(&self, notice: Notice) -> bool {
         self.shared.tell(notice)
+    }
+
+    /// What a report will say of it, as long as its row is as the worker knows it.
+    pub(crate) fn foresee(&self, worker: Identity, report: Settle) -> Option<Foreseen> {
+        let assignment = &self.shared.assignment;
+        if !matches!(report.ending, Ending::Completed(_)) || self.shared.has_spoken() {
+            return None;
+        }
+        let mut live = ActivityLive {
+            attempt: assignment.attempt - 1,
+            heartbeat: assignment.heartbeat.clone(),
+            last_failure: assignment.last_failure.clone(),
+            ..ActivityLive::queued(assignment.scheduled_at, assignment.scheduled_at)
+        };
+        let holder = Holder::Native(assignment.fence);
+        bowline_core::start(&mut live, holder, worker, assignment.started_at);
+        Foreseen::new(&assignment.spec, &live, report)
     }
 
     /// Whether its code has ended; its end may not have been reported yet.

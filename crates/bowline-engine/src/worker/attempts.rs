@@ -24,7 +24,7 @@ use crate::{
     Error, Result,
     engine::{
         Core,
-        desk::{AttemptEnd, AttemptRef, Heartbeat, Proof, Reports, Sighting, bounded},
+        desk::{AttemptEnd, AttemptRef, Foreseen, Heartbeat, Proof, Reports, Sighting, bounded},
     },
     limits,
 };
@@ -47,7 +47,7 @@ struct State {
     sightings: BTreeMap<AttemptKey, Sighting>,
     draining: Option<(Time, Cause)>,
     /// What is on its way to the rows, in order for each attempt.
-    settling: BTreeMap<AttemptKey, VecDeque<AttemptEnd>>,
+    settling: BTreeMap<AttemptKey, VecDeque<(AttemptEnd, Option<Foreseen>)>>,
 }
 
 impl Attempts {
@@ -268,8 +268,11 @@ impl Worker {
         let mut state = self.attempts.state.lock();
         // It counts as running until it counts as settling: somebody may wait for neither.
         let is_first = !state.settling.contains_key(&key);
-        state.settling.entry(key).or_default().push_back(end);
-        state.running.remove(&key);
+        let attempt = state.running.remove(&key);
+        let foreseen = attempt.filter(|_| is_plain(&end)).and_then(|attempt| {
+            attempt.foresee(self.identity.clone(), end.report(self.core.now()))
+        });
+        state.settling.entry(key).or_default().push_back((end, foreseen));
         drop(state);
         if is_first {
             let worker = self.clone();
@@ -287,8 +290,13 @@ impl Worker {
                 }
                 next
             };
-            let Some(end) = next else { break };
+            let Some((end, foreseen)) = next else { break };
             self.store_heartbeat(key).await;
+            if let Some(foreseen) = foreseen
+                && self.threads.offer(foreseen).await
+            {
+                continue;
+            }
             if let Err(error) = self.core.settle(end).await {
                 // The row still says that this attempt runs: the next start will find it.
                 tracing::error!(?key, %error, "the attempt could not be settled");
@@ -328,6 +336,11 @@ fn end(key: AttemptKey, fence: Fence, ended: Ended) -> AttemptEnd {
         observed_at: ended.observed_at,
         ..plain_end(key, fence, ended.ending)
     }
+}
+
+/// Whether nobody told the attempt to stop, and nothing of it is left.
+fn is_plain(end: &AttemptEnd) -> bool {
+    !end.runs_on && end.rung.is_none() && end.delivered_at.is_none()
 }
 
 /// An end of an attempt that nobody told to stop.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use bowline_core::{Name, Namespace, Notice, Queue, RunId};
+use bowline_core::{Birth, Event, EventKind, Fence, Name, Namespace, Notice, Queue, RunId};
 
 use super::{Worker, activity};
 use crate::engine::{
-    desk::{Assignment, AttemptRef, Local, Reports, Reservation},
+    desk::{Assignment, AttemptRef, Local, Reports, Reservation, TurnLease},
     net::Owed,
 };
 
@@ -99,6 +99,27 @@ impl Local for Worker {
             worker.attempts.all_settled().await;
             worker.core.stopping.cancel();
         });
+    }
+
+    fn expect(&self, birth: &Birth) -> Option<Fence> {
+        let [Event { kind: EventKind::WorkflowStarted(started), .. }, ..] = &birth.events[..]
+        else {
+            return None;
+        };
+        let serves = birth.wake && self.queues.contains_key(&started.queue);
+        if !serves || self.dispatch.is_draining() || self.workflows.find(&started.name).is_none() {
+            return None;
+        }
+        self.threads.expect(birth.run)
+    }
+
+    fn begun(&self, lease: TurnLease) {
+        let Some(worker) = self.itself.upgrade() else { return };
+        self.core.finish(async move { worker.threads.begun(lease).await });
+    }
+
+    fn unexpect(&self, run: RunId) {
+        self.threads.unexpect(run);
     }
 
     fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation> {

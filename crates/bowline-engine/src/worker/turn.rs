@@ -7,6 +7,7 @@
 
 mod cache;
 mod crash;
+mod offer;
 mod room;
 mod seat;
 mod step;
@@ -15,7 +16,7 @@ pub(super) mod watchdog;
 
 use std::{sync::Arc, time::Duration};
 
-use bowline_core::{Event, Failure, Name, Payload, Received, RunId};
+use bowline_core::{Event, Failure, Fence, Name, Payload, Received, RunId};
 use bowline_replay::Workflow;
 use parking_lot::RwLock;
 use tokio::sync::{Notify, oneshot};
@@ -30,6 +31,7 @@ use crate::{
     limits,
 };
 use crash::CrashFile;
+use offer::Offer;
 use room::Room;
 use seat::{Held, Seat};
 
@@ -44,6 +46,8 @@ pub(super) enum Work {
     Claimed(Box<TurnLease>),
     /// A held run has these messages.
     Inbox(RunId, Vec<Received>),
+    /// An attempt of a held run has ended, and nobody knows yet.
+    Ended(RunId, Offer),
     /// A turn's commit is answered.
     Committed(RunId, Box<Result<TurnDone>>),
     /// A held run was closed by somebody else.
@@ -148,6 +152,34 @@ impl Threads {
             seat.clone()
         };
         seat.send(Work::Claimed(Box::new(lease))).await;
+    }
+
+    /// Keeps a place for a run that is about to begin, if there is a free one and its thread is
+    /// not far behind. The run counts as held from now on.
+    pub(super) fn expect(&self, run: RunId) -> Option<Fence> {
+        let seat = self.seats[self.place(run)].read();
+        if limits::THREAD_QUEUE - seat.mailbox.capacity() > limits::EXPECTED_BEHIND {
+            return None;
+        }
+        let place = self.room.take(1).pop()?;
+        let fence = self.core.new_fence();
+        seat.shared.hold(run, Held { fence, place });
+        Some(fence)
+    }
+
+    /// A run that was expected has begun. If its thread was given up meanwhile, anybody may have
+    /// the run.
+    pub(super) async fn begun(&self, lease: TurnLease) {
+        let (run, fence, seat) = (lease.run, lease.fence, self.seat_of(lease.run));
+        let sent = seat.shared.holds(run) && seat.send(Work::Claimed(Box::new(lease))).await;
+        if !sent && let Err(error) = self.core.release(run, fence).await {
+            tracing::error!(%run, %error, "the run could not be let go of");
+        }
+    }
+
+    /// A run that was expected has not begun.
+    pub(super) fn unexpect(&self, run: RunId) {
+        drop(self.seat_of(run).shared.take(run));
     }
 
     pub(super) async fn inbox(&self, run: RunId, inbox: Vec<Received>) {

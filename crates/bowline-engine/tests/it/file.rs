@@ -99,7 +99,7 @@ async fn h12_a_run_goes_on_after_somebody_else_had_the_file() {
     assert_eq!(refused.code(), "busy", "{refused}");
     probe.let_go(1);
     // Far more often than anybody tries for whom somebody waits.
-    place.calls(Method::Settle, 20).await;
+    place.calls(Method::Commit, 20).await;
     assert!(engine.head(run).await.expect("it can be read").status.is_open());
     other.execute_batch("ROLLBACK").expect("it lets go");
     let ended = place.passes("the run to end", Box::pin(ending(&engine, run))).await;
@@ -132,7 +132,7 @@ async fn h9_a_full_disk_delays_what_runs_and_loses_nothing() {
     assert_eq!(refused.code(), "read_only", "{refused}");
     assert!(refused.to_string().contains("no room"), "{refused}");
     probe.let_go(1);
-    place.calls(Method::Settle, 20).await;
+    place.calls(Method::Commit, 20).await;
     assert!(engine.head(run).await.expect("it can be read").status.is_open());
     store.limit(None).await.expect("there is room again");
     let ended = place.passes("the run to end", Box::pin(ending(&engine, run))).await;

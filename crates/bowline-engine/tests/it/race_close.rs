@@ -251,7 +251,7 @@ async fn r64_a_result_that_arrives_after_the_close_changes_nothing() {
                 ctx.signals("go").recv().await;
                 Ok(None)
             })
-            .activity("work", probe.answers(|_| Ok(Some(Payload::json("7")))))
+            .activity("work", probe.speaks_and_answers(|_| Ok(Some(Payload::json("7")))))
             .up()
             .await;
         let run = start(&engine, "ends", "ends-1").await;

@@ -127,7 +127,7 @@ async fn result_then_cancel_is_a_result() {
 async fn r66_cancel_then_the_report_of_a_result_is_a_result() {
     stage::each(async |stage| {
         let probe = Probe::new();
-        let code = probe.answers(|_| Ok(Some(seven())));
+        let code = probe.speaks_and_answers(|_| Ok(Some(seven())));
         let (engine, run) = asks(&stage, work(10, 5), code).await;
         let settle = stage.gates.hold(Method::Settle, When::Before, any);
         probe.let_go(1);
@@ -147,7 +147,7 @@ async fn r66_cancel_then_the_report_of_a_result_is_a_result() {
 async fn r66_cancel_after_the_outcome_was_enqueued_is_a_result() {
     stage::each(async |stage| {
         let probe = Probe::new();
-        let code = probe.answers(|_| Ok(Some(seven())));
+        let code = probe.speaks_and_answers(|_| Ok(Some(seven())));
         let (engine, run) = asks(&stage, work(10, 5), code).await;
         probe.has_begun(1).await;
         // The turn that hears `stop` is decided before the outcome comes, and written after.

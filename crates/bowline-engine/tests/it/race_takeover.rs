@@ -90,14 +90,14 @@ async fn the_old_holders_result_changes_nothing() {
     stage::each(async |stage| {
         let (old, new) = (Probe::new(), Probe::new());
         let says = |text: &'static str| move |_: &_| Ok(Some(Payload::json(text)));
-        let first = process(&stage, work(10, 5), old.answers(says("\"old\""))).await;
+        let first = process(&stage, work(10, 5), old.speaks_and_answers(says("\"old\""))).await;
         let run = start(&first.engine, "one", "one-1").await;
         old.has_begun(1).await;
         let settle = stage.gates.hold(Method::Settle, When::Before, any);
         old.let_go(1);
         settle.reached().await;
         stage.reopen();
-        let second = process(&stage, work(10, 5), new.answers(says("\"new\""))).await;
+        let second = process(&stage, work(10, 5), new.speaks_and_answers(says("\"new\""))).await;
         new.has_begun(1).await;
         let settled = stage.gates.hold(Method::Settle, When::After, any);
         settle.release();

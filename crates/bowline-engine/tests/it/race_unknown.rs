@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bowline_core::{Cause, Ending, Failure, Fence, Payload, RunEnding, Step};
+use bowline_core::{Cause, ChildSpec, Ending, Failure, Fence, Payload, RunEnding, Step};
 use bowline_engine::{Engine, StartOptions};
 use bowline_store::{
     Proof, Read, RunKey, Settle,
@@ -25,6 +25,11 @@ async fn fan(stage: &Stage, probe: &Probe) -> Engine {
     let engine = builder.activity("work", probe.obeys()).up().await;
     stage.rests().await;
     engine
+}
+
+/// A turn that is written together with the end of an attempt.
+fn ending_one(call: &Call<'_>) -> bool {
+    matches!(call, Call::Commit(commit) if !commit.ended.is_empty())
 }
 
 /// Lets the outcome of a call be unknown, twice; waits for both, and for the pauses after them.
@@ -85,7 +90,7 @@ async fn a_commit_that_closes_closes_once() {
         let engine = stage
             .builder()
             .flow("parent", |ctx, _| async move {
-                let child = bowline_core::ChildSpec { name: "child".into(), ..Default::default() };
+                let child = ChildSpec { name: "child".into(), ..Default::default() };
                 ctx.child(child).await
             })
             .flow("child", |_, _| async { Ok(Some(Payload::json("7"))) })
@@ -196,6 +201,25 @@ async fn a_result_is_settled_once() {
         let engine = fan(&stage, &probe).await;
         let run = start(&engine, "fan", "fan-1").await;
         probe.has_begun(1).await;
+        unknown_twice(&stage, Method::Commit, ending_one, async { probe.let_go(1) }).await;
+        assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
+        let kinds = kinds(&engine, run).await;
+        assert_eq!(kinds.iter().filter(|kind| **kind == "ActivityCompleted").count(), 1);
+    })
+    .await;
+}
+
+/// The same, where the end is reported by itself.
+#[tokio::test]
+async fn a_result_that_is_reported_alone_is_settled_once() {
+    stage::each(async |stage| {
+        let probe = Probe::new();
+        let builder = stage.builder().fan(work(10, 5), 1);
+        let code = probe.speaks_and_answers(|_| Ok(None));
+        let engine = builder.activity("work", code).up().await;
+        stage.rests().await;
+        let run = start(&engine, "fan", "fan-1").await;
+        probe.has_begun(1).await;
         unknown_twice(&stage, Method::Settle, any, async { probe.let_go(1) }).await;
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
         let kinds = kinds(&engine, run).await;
@@ -295,12 +319,20 @@ async fn an_attempt_whose_starting_commit_is_lost_in_a_conflict_is_not_stuck() {
 async fn what_a_claim_took_whose_answer_was_lost_is_found_again() {
     stage::each(async |stage| {
         let probe = Probe::new();
+        // Nobody but a claim takes a child: what is started from outside is held at once.
         let builder = stage.builder_with(stage::slots(0)).fan(work(10, 5), 3);
+        let builder = builder.flow("parent", |ctx, _| async move {
+            let (name, workflow_id, queue) = ("fan".into(), "fan-1".into(), QUEUE.into());
+            let child = ChildSpec { name, workflow_id, queue, ..ChildSpec::default() };
+            ctx.child(child).await.expect("it completes");
+            Ok(None)
+        });
         let engine = builder.activity("work", probe.obeys()).up().await;
         let some_runs = |call: &Call<'_>| matches!(call, Call::Runs([_, ..]));
         stage.gates.fail(Method::ClaimRuns, When::After, some_runs);
-        let run = start(&engine, "fan", "fan-1").await;
+        start(&engine, "parent", "parent-1").await;
         stage.pauses(20).await;
+        let run = engine.current("fan-1").await.expect("it was claimed, so it is there").run;
         until(&engine, run, "ActivityScheduled").await;
         stage.gates.fail(Method::ClaimActivities, When::After, crate::support::flows::claimed);
         engine.configure(QUEUE, stage::slots(2)).expect("the queue is known");

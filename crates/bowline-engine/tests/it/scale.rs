@@ -81,10 +81,14 @@ async fn a_step_of_a_long_run_costs_what_one_of_a_short_run_costs() {
     for name in ["commit", "settle", "events written", "rows written", "claim_runs", "sweep"] {
         let per_ten = short.get(name).copied().unwrap_or(0).saturating_sub(fixed(name));
         let of_many = long.get(name).copied().unwrap_or(0).saturating_sub(fixed(name));
-        assert_eq!(of_many, per_ten * MANY / 10, "{name}: {short:?} against {long:?}");
+        // An end that finds its thread busy for too long is written by itself.
+        let slack = if ["commit", "settle"].contains(&name) { MANY / 20 } else { 0 };
+        let difference = of_many.abs_diff(per_ten * MANY / 10);
+        assert!(difference <= slack, "{name}: {short:?} against {long:?}");
     }
     // The waiting of the test itself reads heads; the engine reads an inbox now and then.
-    assert_eq!(long["events read"], 1, "but for the first event: {long:?}");
+    assert_eq!(long["events read"], 0, "nothing is read that was just written: {long:?}");
+    assert!(long["commit"] <= MANY + MANY / 20, "a step is one commit: {long:?}");
     assert!(long["read"] <= 4 * MANY, "{long:?}");
     assert!(long["claim_activities"] <= 2 * MANY, "{long:?}");
 }

@@ -33,5 +33,10 @@ pub(super) async fn start(tx: &mut Tx<'_>, start: &StartRun) -> Outcome<Posted> 
     }
     check_birth(tx, &start.birth).await?;
     tx.begin(&start.birth, start.now).await?;
+    if let Some(fence) = start.hold
+        && tx.is_alive(fence.epoch).await?
+    {
+        tx.edit(start.birth.run).head.holder = Some(fence);
+    }
     Ok(Posted::Started(start.birth.run))
 }

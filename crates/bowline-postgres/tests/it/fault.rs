@@ -45,6 +45,7 @@ fn turn(head: &Head, id: u128) -> Commit {
         now: NOW,
         consumed: head.inbox,
         forgotten: Vec::new(),
+        ended: Vec::new(),
         next_event: head.next_event.plus(1),
         batch: Batch::of(&vec![event]),
         history_bytes: head.history_bytes,

@@ -74,7 +74,14 @@ pub(crate) fn starting(uuid: u128) -> Posting {
     };
     let request_id = RequestId::default();
     let conflict = Conflict::Refuse;
-    Posting::Start(Box::new(StartRun { birth, request_id, conflict, otherwise: None, now: now() }))
+    Posting::Start(Box::new(StartRun {
+        birth,
+        request_id,
+        conflict,
+        otherwise: None,
+        hold: None,
+        now: now(),
+    }))
 }
 
 struct Member {

@@ -32,5 +32,9 @@ pub(super) fn start(tx: &mut Tx<'_>, start: &StartRun) -> Outcome<Posted> {
     }
     check_birth(tx, &start.birth)?;
     tx.begin(&start.birth, start.now)?;
+    if let Some(fence) = start.hold.filter(|fence| tx.alive(fence.epoch).is_ok()) {
+        tx.edit(start.birth.run).head.holder = Some(fence);
+        tx.stand(start.birth.run);
+    }
     Ok(Posted::Started(start.birth.run))
 }

@@ -47,6 +47,7 @@ pub(crate) fn starting(run: RunId) -> Posting {
         request_id: RequestId::default(),
         conflict: bowline_core::Conflict::Refuse,
         otherwise: None,
+        hold: None,
         now: NOW,
     }))
 }
@@ -88,6 +89,7 @@ pub(crate) fn turn_of(head: &Head, id: u128, events: Vec<Event>) -> Commit {
         now: NOW,
         consumed: head.inbox,
         forgotten: Vec::new(),
+        ended: Vec::new(),
         next_event: head.next_event.plus(events.len() as u64),
         batch: Batch::of(&events),
         history_bytes: head.history_bytes,

@@ -14,6 +14,7 @@ use bowline_core::{
 use crate::{Close, Commit, Head, NewActivity, StartNow};
 
 /// A commit in the making.
+#[derive(Clone)]
 pub(super) struct Turn {
     pub(super) commit: Commit,
     events: Vec<Event>,
@@ -30,6 +31,7 @@ impl Turn {
             now,
             consumed: head.inbox,
             forgotten: Vec::new(),
+            ended: Vec::new(),
             batch: None,
             next_event: head.next_event,
             history_bytes: head.history_bytes,

@@ -103,6 +103,7 @@ impl<'h> World<'h> {
             request_id: RequestId::default(),
             conflict: Conflict::Refuse,
             otherwise: None,
+            hold: None,
             now: self.now(),
         }
     }

@@ -7,7 +7,7 @@ use bowline_core::{
 
 use super::{Data, row::Activity};
 use crate::{
-    AttemptHit, Commit, Committed, Error, NewActivity, Result,
+    AttemptHit, Commit, Committed, Error, Foreseen, NewActivity, Result,
     ready::{Change, Mark},
 };
 
@@ -25,6 +25,7 @@ impl Data {
         let (births, posts) =
             (std::mem::take(&mut commit.births), std::mem::take(&mut commit.posts));
         self.write(&commit);
+        commit.ended.iter().for_each(|foreseen| self.end(foreseen, now));
         commit.activities.iter().for_each(|new| self.schedule(&commit, new));
         let (hits, skipped) = self.cancels(&commit);
         commit.disarm.iter().for_each(|alarm| self.disarm(run, *alarm));
@@ -70,6 +71,12 @@ impl Data {
         let last = row.batches.last().map_or(EventId(0), |batch| batch.last);
         if commit.batch.as_ref().is_some_and(|batch| batch.first != last.plus(1)) {
             return Err(Error::Invalid(format!("history goes on after event {last}")));
+        }
+        let holds = |foreseen: &Foreseen| {
+            foreseen.settle.run == commit.run && self.foreseen(foreseen).is_some()
+        };
+        if !commit.ended.iter().all(holds) {
+            return Err(Error::Conflict);
         }
         commit.births.iter().try_for_each(|birth| self.check_birth(birth))?;
         let strangers = commit.births.iter().filter(|birth| birth.link == Link::None);

@@ -60,7 +60,12 @@ impl Data {
             }
         }
         self.check_birth(&start.birth)?;
-        Ok(Posted::Started(self.begin(start.birth, start.now)))
+        let run = self.begin(start.birth, start.now);
+        if let Some(fence) = start.hold.filter(|fence| self.alive(fence.epoch).is_ok()) {
+            self.rows.known(run).head.holder = Some(fence);
+            self.stand(run);
+        }
+        Ok(Posted::Started(run))
     }
 
     fn delete(&mut self, run: RunId, now: Time) -> Result<Posted> {

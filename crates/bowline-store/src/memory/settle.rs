@@ -1,9 +1,9 @@
 //! Attempts end.
 
-use bowline_core::{Holder, Step, settle};
+use bowline_core::{ActivityLive, Holder, Step, Time, settle};
 
 use super::Data;
-use crate::{Proof, Settle, Settled};
+use crate::{Foreseen, Proof, Settle, Settled, keeps_row};
 
 impl Data {
     pub(super) fn settle(&mut self, report: Settle) -> Settled {
@@ -25,6 +25,29 @@ impl Data {
         let step = settle(&own.spec, &mut own.live, attempt, report.ending, report.rung, now);
         let message = self.stepped(run, activity, start.as_ref(), &step, now);
         Settled { step, message }
+    }
+
+    /// The row of an attempt whose end a decision knows already, if it still is as foreseen.
+    pub(super) fn foreseen(&self, foreseen: &Foreseen) -> Option<ActivityLive> {
+        let Settle { run, activity, proof, .. } = &foreseen.settle;
+        let row = self.rows.runs.get(run)?;
+        let own = row.activities.get(activity).filter(|_| row.marked(*activity).is_none())?;
+        let start = own.live.started()?;
+        let proven = proves(proof, &start.holder, self.index.epoch());
+        proven.then(|| foreseen.holds(&own.spec, &own.live)).flatten()
+    }
+
+    /// Writes that end. It was checked before that it still is as foreseen.
+    pub(super) fn end(&mut self, foreseen: &Foreseen, now: Time) {
+        let Some(live) = self.foreseen(foreseen) else { return };
+        let Settle { run, activity, .. } = foreseen.settle;
+        let rows = &mut self.rows.known(run).activities;
+        if !keeps_row(&live) {
+            rows.remove(&activity);
+        } else if let Some(own) = rows.get_mut(&activity) {
+            own.live = live;
+        }
+        self.moved(run, activity, now);
     }
 }
 

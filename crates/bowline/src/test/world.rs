@@ -130,6 +130,11 @@ impl World {
     pub(super) fn of_commit(&self, commit: &Commit) -> Vec<Passed> {
         let mut names = self.names.lock();
         let mut passed = Vec::new();
+        let ended = commit.ended.iter().map(|end| (end.settle.run, end.settle.activity));
+        let ended: Vec<Name> = ended.filter_map(|key| names.get(&key).cloned()).collect();
+        if !ended.is_empty() {
+            passed.push((Step::Settle, ended));
+        }
         if commit.batch.is_some() {
             let new = commit.activities.iter().map(|new| {
                 names.insert((commit.run, new.activity), new.spec.name.clone());

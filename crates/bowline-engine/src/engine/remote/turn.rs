@@ -157,6 +157,7 @@ impl Core {
             fence: None,
             expected: head.version,
             decided: draft.clone().finish(),
+            ended: Vec::new(),
             release: false,
         };
         match self.commit(turn, Patience::Short).await {
@@ -196,6 +197,7 @@ impl Core {
                 fence: None,
                 expected: head.version,
                 decided: draft.clone().finish(),
+                ended: Vec::new(),
                 release: false,
             };
             match self.commit(turn, Patience::Short).await {
@@ -228,6 +230,7 @@ impl Core {
                 fence: None,
                 expected: head.version,
                 decided: draft.finish(),
+                ended: Vec::new(),
                 release: false,
             };
             match self.commit(turn, Patience::Short).await {
@@ -247,7 +250,14 @@ impl Core {
             }
             draft.reset_sticky();
             let (expected, decided) = (head.version, draft.finish());
-            let turn = TurnCommit { run, fence: None, expected, decided, release: false };
+            let turn = TurnCommit {
+                run,
+                fence: None,
+                expected,
+                decided,
+                ended: Vec::new(),
+                release: false,
+            };
             match self.commit(turn, Patience::Short).await {
                 Err(error) if error.is_race() => {}
                 done => return done.map(drop),

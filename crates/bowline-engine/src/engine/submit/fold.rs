@@ -89,7 +89,7 @@ pub(super) fn updates(decided: &Decided) -> Vec<(UpdateId, UpdateStage)> {
 }
 
 pub(super) fn fold(core: &Core, turn: TurnCommit) -> Folded {
-    let TurnCommit { run, fence, expected, decided, release } = turn;
+    let TurnCommit { run, fence, expected, decided, ended, release } = turn;
     let now = core.now();
     let Decided { state, record, events, effects, consumed, forgotten, successor, delete, .. } =
         decided;
@@ -100,6 +100,7 @@ pub(super) fn fold(core: &Core, turn: TurnCommit) -> Folded {
     let mut commit = Commit {
         consumed,
         forgotten,
+        ended,
         batch: Batch::of(&events),
         next_event: state.next_event,
         history_bytes: state.bytes,
@@ -148,6 +149,7 @@ fn empty(core: &Core, run: RunId, expected: Version, fence: Option<Fence>, now: 
         now,
         consumed: Default::default(),
         forgotten: Vec::new(),
+        ended: Vec::new(),
         batch: None,
         next_event: EventId(1),
         history_bytes: 0,

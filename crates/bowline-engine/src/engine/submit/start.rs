@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Address, Begin, Birth, Blob, Cause, Conflict, EventKind, Link, Message, Name, Payload, Queue,
-    RequestId, Reuse, RunId, Signal, WorkflowId, WorkflowStarted, begin, check,
+    Address, Begin, Birth, Blob, Cause, Conflict, EventKind, Fence, Link, Message, Name, Number,
+    Payload, Queue, Received, RequestId, Reuse, RunId, Signal, Time, WorkflowId, WorkflowStarted,
+    begin, check,
 };
-use bowline_store::{Posted, Posting, RunKey, StartRun};
+use bowline_store::{Head, Posted, Posting, RunKey, StartRun};
 
-use crate::{Error, Result, engine::Core};
+use crate::{
+    Error, Result,
+    engine::{Core, desk::TurnLease},
+};
 
 /// How a run is to be started.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +76,7 @@ impl Core {
             self.check_signal(&to, signal).await?;
         }
         let started = start.birth.clone();
-        let posted = self.post(Posting::Start(Box::new(start))).await;
+        let posted = self.post_start(start).await;
         if let Err(Error::AlreadyStarted { run, status }) = &posted
             && conflict == Conflict::TerminateExisting
             && status.is_open()
@@ -92,7 +96,39 @@ impl Core {
         let conflict = options.conflict;
         let otherwise = options.signal.clone().map(|signal| Message::Signal(Box::new(signal)));
         let birth = self.birth(options)?;
-        Ok(StartRun { birth, request_id, conflict, otherwise, now: self.now() })
+        Ok(StartRun { birth, request_id, conflict, otherwise, hold: None, now: self.now() })
+    }
+
+    /// Begins a run. Where the local worker has room for it, that worker holds it from the start,
+    /// and nobody has to claim it.
+    async fn post_start(self: &Arc<Self>, mut start: StartRun) -> Result<Posted> {
+        let seat = self.local.get().and_then(|local| {
+            let fence = local.expect(&start.birth)?;
+            Some((local, fence, start.birth.clone()))
+        });
+        start.hold = seat.as_ref().map(|(_, fence, _)| *fence);
+        let now = start.now;
+        let posted = self.post(Posting::Start(Box::new(start))).await;
+        let Some((local, fence, birth)) = seat else { return posted };
+        let run = birth.run;
+        match &posted {
+            // Said twice, because the first answer was lost: it is the same run.
+            Ok(Posted::Started(begun) | Posted::Repeated(begun)) if *begun == run => {
+                local.begun(first_lease(birth, fence, now)?);
+            }
+            Ok(_) => local.unexpect(run),
+            Err(_) => {
+                local.unexpect(run);
+                // It may have begun without anybody knowing: then it waits for anybody.
+                let core = self.clone();
+                self.finish(async move {
+                    if let Err(error) = core.release(run, fence).await {
+                        tracing::debug!(%run, %error, "a run that may have begun was not let go");
+                    }
+                });
+            }
+        }
+        posted
     }
 
     fn birth(&self, options: StartOptions) -> Result<Birth> {
@@ -111,6 +147,21 @@ impl Core {
             now: self.now(),
         }))
     }
+}
+
+/// A run of which nothing has happened but its beginning.
+fn first_lease(birth: Birth, fence: Fence, now: Time) -> Result<TurnLease> {
+    let (head, _) = Head::born(&birth)?;
+    Ok(TurnLease {
+        run: birth.run,
+        name: head.name,
+        fence,
+        version: head.version,
+        consumed: head.consumed,
+        record: head.record,
+        events: birth.events,
+        inbox: vec![Received { number: Number(1), at: now, message: Message::Wake }],
+    })
 }
 
 /// The run that a start has led to.

@@ -50,6 +50,8 @@ struct State {
     has_token: bool,
     heard_at: Time,
     beat: Option<Option<Payload>>,
+    /// The code has said something about its progress.
+    has_spoken: bool,
     finish: Option<Finish>,
     has_finished: bool,
     /// The attempt was ended without its code.
@@ -85,6 +87,7 @@ impl Shared {
             has_token: false,
             heard_at: assignment.started_at,
             beat: None,
+            has_spoken: false,
             finish: None,
             has_finished: false,
             is_ended_early: false,
@@ -151,6 +154,11 @@ impl Shared {
         self.state.lock().has_finished
     }
 
+    /// Whether the code has ever heartbeat.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.state.lock().has_spoken
+    }
+
     // What comes from the code.
 
     /// Whether the code must stop now. If so, it knows from now on.
@@ -205,6 +213,7 @@ impl Shared {
         let now = self.clock.now();
         let mut state = self.state.lock();
         state.heard_at = now;
+        state.has_spoken = true;
         let before = state.beat.take().flatten();
         state.beat = Some(details.or(before));
         drop(state);

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bowline_core::{Fence, Number, Received, RunId, State, TurnRecord, Version};
+use bowline_core::{Fence, Number, Received, RunId, State, Time, TurnRecord, Version};
 use bowline_replay::Replay;
 
+use super::offer::{Offer, Taken};
 use crate::engine::desk::{TurnDone, TurnLease};
 
 /// A run that this thread holds.
@@ -20,6 +21,8 @@ pub(super) struct Cached {
     pub(super) next: Option<(TurnRecord, Number)>,
     /// Messages that no turn has seen.
     pub(super) unread: BTreeMap<Number, Received>,
+    /// Ends of attempts that no turn has seen.
+    pub(super) offers: Vec<Offer>,
     /// When it was last used, by the thread's own count.
     pub(super) used: u64,
 }
@@ -35,6 +38,7 @@ impl Cached {
             state: Some(state),
             next: None,
             unread: BTreeMap::new(),
+            offers: Vec::new(),
             used: 0,
         }
     }
@@ -48,12 +52,21 @@ impl Cached {
 
     /// Whether it can have a turn now.
     pub(super) fn is_ready(&self) -> bool {
-        self.state.is_some() && !self.unread.is_empty()
+        self.state.is_some() && !(self.unread.is_empty() && self.offers.is_empty())
     }
 
     /// Whether nothing would be lost by letting go of it.
     pub(super) fn is_idle(&self) -> bool {
-        self.state.is_some() && self.unread.is_empty()
+        self.state.is_some() && self.unread.is_empty() && self.offers.is_empty()
+    }
+
+    /// Everything that the next turn is about.
+    pub(super) fn take_news(&mut self, now: Time) -> (Vec<Received>, Taken) {
+        let mut inbox: Vec<Received> = std::mem::take(&mut self.unread).into_values().collect();
+        let last = inbox.last().map_or(self.consumed, |received| received.number);
+        let taken = Taken::of(std::mem::take(&mut self.offers));
+        inbox.extend(taken.received(last, now));
+        (inbox, taken)
     }
 
     /// The commit is done: what would be, is.

@@ -15,6 +15,7 @@ use super::{
     Answer, Cold, Work,
     cache::{Cache, Cached},
     crash::CrashFile,
+    offer::{Offer, Taken},
     room::Room,
     seat::{Held, Seat},
     step,
@@ -111,6 +112,7 @@ impl Thread {
             match work {
                 Work::Claimed(lease) => self.claimed(*lease),
                 Work::Inbox(run, inbox) => self.inbox(run, inbox),
+                Work::Ended(run, offer) => self.ended(run, offer),
                 Work::Committed(run, done) => self.committed(run, *done),
                 Work::Closed(run) => self.forget(run),
                 Work::MakeRoom => {}
@@ -165,6 +167,13 @@ impl Thread {
         }
     }
 
+    fn ended(&mut self, run: RunId, offer: Offer) {
+        if let Some(cached) = self.cache.touch(run) {
+            cached.offers.push(offer);
+            self.turn(run);
+        }
+    }
+
     fn committed(&mut self, run: RunId, done: Result<TurnDone>) {
         let Some(cached) = self.cache.touch(run) else { return };
         match done {
@@ -195,8 +204,11 @@ impl Thread {
         let Some(cached) = self.cache.find(run).filter(|cached| cached.is_ready()) else {
             return;
         };
+        let (inbox, taken) = cached.take_news(self.core.now());
+        if inbox.is_empty() {
+            return;
+        }
         let Some(state) = cached.state.take() else { return };
-        let inbox: Vec<Received> = std::mem::take(&mut cached.unread).into_values().collect();
         let draft = self.core.draft_of(state, cached.record.clone(), cached.consumed);
         self.enter(run);
         let decided = self.decide(run, draft, &inbox);
@@ -205,7 +217,7 @@ impl Thread {
             return;
         }
         match decided {
-            Ok(decided) => self.commit(run, decided),
+            Ok(decided) => self.commit(run, decided, taken),
             Err((reason, lasting)) => self.failed(run, &reason, lasting),
         }
     }
@@ -246,13 +258,15 @@ impl Thread {
         Ok(draft.finish())
     }
 
-    fn commit(&mut self, run: RunId, decided: Decided) {
+    fn commit(&mut self, run: RunId, decided: Decided, taken: Taken) {
         let Some(cached) = self.cache.find(run) else { return };
         cached.next = Some((decided.record.clone(), decided.consumed));
         let lease = (run, cached.fence, cached.version);
         let (core, seat) = (self.core.clone(), self.seat.clone());
         self.core.finish(async move {
-            let done = core.commit_turn(lease, decided, false).await;
+            let (ended, answers) = taken.apart();
+            let done = core.commit_turn(lease, decided, ended).await;
+            Taken::answer(answers, done.is_ok());
             seat.send(Work::Committed(run, Box::new(done))).await;
         });
     }

@@ -135,6 +135,24 @@ impl Probe {
         })
     }
 
+    /// The same, of code that has said something about its progress: its end is written by itself,
+    /// since the worker cannot foresee what its row will say.
+    pub(crate) fn speaks_and_answers(
+        &self,
+        answer: impl Fn(&ActivityContext) -> Answer + Send + Sync + 'static,
+    ) -> Arc<dyn ActivityCode> {
+        let (probe, answer) = (self.clone(), Arc::new(answer));
+        activity_fn(move |ctx, _| {
+            let (probe, answer) = (probe.clone(), answer.clone());
+            async move {
+                ctx.heartbeat(None);
+                let _running = probe.begin(&ctx);
+                probe.gone().await;
+                answer(&ctx)
+            }
+        })
+    }
+
     fn hears(&self, cause: Cause) {
         self.0.causes.send_modify(|causes| causes.push(cause));
     }

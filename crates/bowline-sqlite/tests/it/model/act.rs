@@ -184,7 +184,7 @@ impl Actor {
         let conflict = *self.chance.some(&[Conflict::Refuse, Conflict::UseExisting]).unwrap();
         let otherwise = self.chance.one_in(3).then(|| self.message());
         let now = self.now;
-        let start = StartRun { birth, request_id, conflict, otherwise, now };
+        let start = StartRun { birth, request_id, conflict, otherwise, hold: None, now };
         Call::Post(vec![Posting::Start(Box::new(start))])
     }
 

@@ -1,0 +1,93 @@
+//! The end of an attempt, offered to the thread that holds its run: one commit writes that end and
+//! the turn that follows from it, and no message goes through the store in between.
+//!
+//! In:    an end that the worker foresees to reach the run as it is.
+//! Out:   whether a turn has written it.
+//! Never: keeps an end from the store for long. What no turn has taken in time is settled alone.
+
+use std::sync::Arc;
+
+use bowline_core::{Number, Received, Time};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use super::{Threads, Work};
+use crate::{engine::desk::Foreseen, limits};
+
+/// An end that waits for a turn.
+pub(in crate::worker) struct Offer {
+    waiting: Arc<Mutex<Option<Foreseen>>>,
+    written: oneshot::Sender<bool>,
+}
+
+/// Ends that a turn has taken. Dropping them says that they were not written.
+#[derive(Default)]
+pub(super) struct Taken {
+    pub(super) ended: Vec<Foreseen>,
+    answers: Vec<oneshot::Sender<bool>>,
+}
+
+impl Taken {
+    /// Takes what was not taken back.
+    pub(super) fn of(offers: Vec<Offer>) -> Self {
+        let mut taken = Self::default();
+        for Offer { waiting, written } in offers {
+            if let Some(foreseen) = waiting.lock().take() {
+                taken.ended.push(foreseen);
+                taken.answers.push(written);
+            }
+        }
+        taken
+    }
+
+    /// As messages. They were never in the inbox, so they come after what was, and have no number
+    /// of their own.
+    pub(super) fn received(&self, last: Number, at: Time) -> impl Iterator<Item = Received> {
+        let messages = self.ended.iter().map(|foreseen| foreseen.message.clone());
+        messages.map(move |message| Received { number: last, at, message })
+    }
+
+    /// Says whether they are written.
+    pub(super) fn answer(answers: Vec<oneshot::Sender<bool>>, is_written: bool) {
+        for answer in answers {
+            // Whoever gave up waiting has settled them.
+            let _ = answer.send(is_written);
+        }
+    }
+
+    pub(super) fn apart(self) -> (Vec<Foreseen>, Vec<oneshot::Sender<bool>>) {
+        (self.ended, self.answers)
+    }
+}
+
+impl Threads {
+    /// Offers an end to the thread that holds its run. True if a turn has written it; otherwise
+    /// whoever offered it must.
+    pub(in crate::worker) async fn offer(&self, foreseen: Foreseen) -> bool {
+        let run = foreseen.settle.run;
+        let seat = self.seat_of(run);
+        if !seat.shared.holds(run) {
+            return false;
+        }
+        let waiting = Arc::new(Mutex::new(Some(foreseen)));
+        let (written, mut answer) = oneshot::channel();
+        let offer = Offer { waiting: waiting.clone(), written };
+        if seat.mailbox.try_send(Work::Ended(run, offer)).is_err() {
+            return false;
+        }
+        tokio::select! {
+            biased;
+            written = &mut answer => return written.unwrap_or(false),
+            () = seat.shared.gone.cancelled() => return false,
+            () = tokio::time::sleep(limits::OFFER) => {}
+        }
+        if waiting.lock().take().is_some() {
+            return false;
+        }
+        tokio::select! {
+            biased;
+            written = answer => written.unwrap_or(false),
+            () = seat.shared.gone.cancelled() => false,
+        }
+    }
+}
