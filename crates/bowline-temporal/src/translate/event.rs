@@ -149,7 +149,7 @@ pub(crate) fn retry_policy(policy: &RetryPolicy) -> WireRetryPolicy {
     WireRetryPolicy {
         initial_interval: Some(time::span(policy.initial.0)),
         backoff_coefficient: policy.coefficient,
-        maximum_interval: time::limit(policy.interval_max),
+        maximum_interval: policy.interval_max.map(|span| time::span(span.0)),
         maximum_attempts: i32::try_from(policy.attempts_max).unwrap_or(i32::MAX),
         non_retryable_error_types: policy.non_retryable.clone(),
     }

@@ -19,9 +19,9 @@ pub(crate) fn span(span: Duration) -> WireSpan {
     WireSpan { seconds: i64::try_from(span.as_secs()).unwrap_or(i64::MAX), nanos }
 }
 
-/// A span that may be unset.
+/// A limit, or zero for none: SDKs count on the field, and the one for TypeScript fails without.
 pub(crate) fn limit(limit: Option<Span>) -> Option<WireSpan> {
-    limit.map(|limit| span(limit.0))
+    Some(limit.map_or_else(WireSpan::default, |limit| span(limit.0)))
 }
 
 /// A span that a sender gave; a negative one is none.
@@ -55,8 +55,9 @@ mod tests {
     }
 
     #[test]
-    fn an_unset_limit_stays_unset() {
-        assert_eq!(limit(None), None);
+    fn no_limit_is_told_as_zero() {
+        assert_eq!(limit(None), Some(WireSpan { seconds: 0, nanos: 0 }));
+        assert_eq!(given_limit(limit(None).as_ref()), None);
         let second_and_a_half = Span(Duration::from_millis(1_500));
         let expected = WireSpan { seconds: 1, nanos: 500_000_000 };
         assert_eq!(limit(Some(second_and_a_half)), Some(expected));

@@ -12,7 +12,7 @@ use temporalio_protos::temporal::api::history::v1::{
     StartChildWorkflowExecutionInitiatedEventAttributes, history_event::Attributes,
 };
 
-use super::{attributes, execution, number, queue, workflow_type};
+use super::{attributes, execution, number, queue, workflow::turn_timeout, workflow_type};
 use crate::translate::{Result, Run, failure, payload, time::limit, word};
 
 type Kept = Option<Attributes>;
@@ -31,7 +31,7 @@ pub(super) fn initiated(e: &ChildInitiated, kept: Kept, run: Run<'_>) -> Result<
             header: payload::header(&spec.header)?,
             workflow_execution_timeout: limit(spec.chain_timeout),
             workflow_run_timeout: limit(spec.run_timeout),
-            workflow_task_timeout: limit(spec.turn_timeout),
+            workflow_task_timeout: Some(turn_timeout(spec.turn_timeout)),
             parent_close_policy: word::parent_close(spec.close),
             workflow_task_completed_event_id: number(e.turn),
             workflow_id_reuse_policy: word::reuse(spec.reuse),

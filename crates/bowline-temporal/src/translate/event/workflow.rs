@@ -1,7 +1,7 @@
 //! The life of a run: begun, asked, closed.
 
 use bowline_core::{
-    Cause, Parent, WorkflowCancelRequested, WorkflowCancelled, WorkflowCompleted,
+    Cause, Parent, Span, WorkflowCancelRequested, WorkflowCancelled, WorkflowCompleted,
     WorkflowContinuedAsNew, WorkflowFailed, WorkflowSignalled, WorkflowStarted, WorkflowTerminated,
     WorkflowTimedOut, limits,
 };
@@ -42,7 +42,7 @@ pub(super) fn started(e: &WorkflowStarted, kept: Kept, run: Run<'_>) -> Result<A
             workflow_execution_timeout: limit(e.chain_timeout),
             workflow_execution_expiration_time: e.chain_expires_at.map(time::moment),
             workflow_run_timeout: limit(e.run_timeout),
-            workflow_task_timeout: Some(turn_timeout(limit(e.turn_timeout))),
+            workflow_task_timeout: Some(turn_timeout(e.turn_timeout)),
             first_execution_run_id: e.first_run.to_string(),
             original_execution_run_id: e.original_run.to_string(),
             continued_execution_run_id: run_id(&e.previous_run),
@@ -61,8 +61,8 @@ pub(super) fn started(e: &WorkflowStarted, kept: Kept, run: Run<'_>) -> Result<A
 }
 
 /// An SDK that has to keep a turn alive for a local activity refuses a run without this limit.
-fn turn_timeout(given: Option<WireSpan>) -> WireSpan {
-    given.unwrap_or_else(|| time::span(limits::TURN_TIMEOUT))
+pub(super) fn turn_timeout(given: Option<Span>) -> WireSpan {
+    time::span(given.map_or(limits::TURN_TIMEOUT, |given| given.0))
 }
 
 pub(super) fn completed(e: &WorkflowCompleted, kept: Kept) -> Result<Attributes> {
@@ -135,7 +135,7 @@ pub(super) fn continued(
             input: payload::payloads(&e.input)?,
             header: payload::header(&e.header)?,
             workflow_run_timeout: limit(e.run_timeout),
-            workflow_task_timeout: Some(turn_timeout(limit(e.turn_timeout))),
+            workflow_task_timeout: Some(turn_timeout(e.turn_timeout)),
             workflow_task_completed_event_id: number(e.turn),
             backoff_start_interval: limit(e.delay),
             initiator: word::initiator(e.initiator),
