@@ -5,10 +5,12 @@
 //! Never: quiet. A step that cannot do its work fails, and says what the machine lacks.
 
 mod go;
+mod java;
 mod postgres;
 mod python;
 mod scratch;
 mod sdk;
+mod typescript;
 
 use std::any::Any;
 use std::ffi::OsString;
@@ -35,7 +37,8 @@ struct Ready {
 }
 
 /// In this order, and taken away in the opposite one.
-const STEPS: &[Step] = &[scratch::STEP, postgres::STEP, python::STEP, go::STEP];
+const STEPS: &[Step] =
+    &[scratch::STEP, postgres::STEP, python::STEP, go::STEP, typescript::STEP, java::STEP];
 
 /// Everything that was prepared; dropping it takes it away.
 pub(crate) struct Prepared {

@@ -68,6 +68,29 @@ pub(super) fn once(
     std::fs::write(stamp, key).with_context(|| format!("cannot write {}", stamp.display()))
 }
 
+/// The files of a folder, in order.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let cannot = || format!("cannot read {}", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(cannot)? {
+        files.push(entry.with_context(cannot)?.path());
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Copies files into a folder.
+pub(super) fn copy(files: &[PathBuf], folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
+    for file in files {
+        let name = file.file_name().context("a file has a name")?;
+        std::fs::copy(file, folder.join(name))
+            .with_context(|| format!("cannot copy {}", file.display()))?;
+    }
+    Ok(())
+}
+
 /// A program of the machine's, which must be there.
 pub(super) fn tool(name: &str, version: &[&str]) -> Result<OsString> {
     match Command::new(name).args(version).output() {
