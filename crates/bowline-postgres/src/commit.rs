@@ -117,6 +117,9 @@ async fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<
         }
     }
     tx.hints.insert(Hint::Changed(id));
+    if commit.ends() {
+        tx.hints.insert(Hint::Closed(id));
+    }
     let unread = unread(tx, id).await?;
     Ok(Committed { version: tx.run(id).head.version, unread, hits, started })
 }

@@ -73,6 +73,7 @@ impl Note {
                 Self { ask: Some(((id >> 64) as u64, *id as u64)), ..Self::new(10) }
             }
             Hint::Changed(run) => Self { run: Some(*run), ..Self::new(11) },
+            Hint::Closed(run) => Self { run: Some(*run), ..Self::new(13) },
             Hint::Word(word) => Self { word: Some(word.bytes().to_vec()), ..Self::new(12) },
             _ => Self::new(0),
         }
@@ -100,6 +101,7 @@ impl Note {
             })?,
             11 => Hint::Changed(self.run?),
             12 => Hint::Word(Word::new(self.word?)?),
+            13 => Hint::Closed(self.run?),
             _ => return None,
         })
     }
@@ -322,6 +324,7 @@ mod tests {
             Hint::Asked,
             Hint::Answered(AskId(u128::MAX / 3)),
             Hint::Changed(run),
+            Hint::Closed(run),
             Hint::Word(Word::new(vec![0xa5; Word::MAX]).expect("it is short enough")),
         ])
     }

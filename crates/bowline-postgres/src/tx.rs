@@ -229,7 +229,7 @@ impl<'a> Tx<'a> {
         if let Some(named) = named.filter(|named| named.after == Some(id)) {
             named.after = heir;
         }
-        self.hints.insert(Hint::Changed(id));
+        self.hints.extend([Hint::Changed(id), Hint::Closed(id)]);
     }
 
     /// Begins a run. Its workflow id was looked up before.

@@ -91,6 +91,9 @@ fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<Commit
         }
     }
     tx.hints.insert(Hint::Changed(id));
+    if commit.ends() {
+        tx.hints.insert(Hint::Closed(id));
+    }
     let unread = unread(tx, id)?;
     tx.stand(id);
     Ok(Committed { version: tx.run(id).head.version, unread, hits, started })

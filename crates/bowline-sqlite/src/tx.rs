@@ -171,7 +171,7 @@ impl<'a> Tx<'a> {
         self.written.retain(|written| *written != id);
         self.mind.labels.forget(id);
         self.change(Change::RunGone(id));
-        self.hints.insert(Hint::Changed(id));
+        self.hints.extend([Hint::Changed(id), Hint::Closed(id)]);
     }
 
     /// The newest run of a workflow id.

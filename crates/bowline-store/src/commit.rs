@@ -70,6 +70,13 @@ pub struct Commit {
     pub release: bool,
 }
 
+impl Commit {
+    /// Whether those who wait for the run's end must look afterwards.
+    pub fn ends(&self) -> bool {
+        self.close.is_some() || self.quarantine.is_some()
+    }
+}
+
 /// A new activity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewActivity {

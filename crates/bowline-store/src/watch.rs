@@ -44,6 +44,9 @@ pub enum Hint {
     Answered(AskId),
     /// A run changed: whoever follows it may look.
     Changed(RunId),
+    /// A run closed, was parked or taken out of quarantine, or is forgotten: whoever waits for its
+    /// end may look. Told beside [`Changed`](Self::Changed).
+    Closed(RunId),
     /// Another member has said something.
     Word(Word),
 }

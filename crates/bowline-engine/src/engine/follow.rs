@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use bowline_core::RunId;
+use bowline_core::{Payload, RunId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -22,21 +22,39 @@ pub(crate) struct Followers {
 
 #[derive(Debug, Default)]
 struct State {
-    runs: BTreeMap<RunId, Vec<Weak<Notify>>>,
+    runs: BTreeMap<RunId, Vec<Waiter>>,
     /// How many there are in all of the lists, those who have gone included.
     count: usize,
 }
 
+#[derive(Debug)]
+struct Waiter {
+    bell: Weak<Bell>,
+    /// It wants to hear of the run's end, and of nothing before.
+    ends_only: bool,
+}
+
+#[derive(Debug, Default)]
+struct Bell {
+    changed: Notify,
+    /// What a run that completed meanwhile has answered.
+    completed: Mutex<Option<(RunId, Option<Payload>)>>,
+}
+
 /// One waiter, following some runs until it is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Follower {
-    changed: Arc<Notify>,
-}
+pub(crate) struct Follower(Arc<Bell>);
 
 impl Follower {
     /// Waits for the next change; one that came since the last wait counts.
     pub(crate) async fn changed(&self) {
-        self.changed.notified().await;
+        self.0.changed.notified().await;
+    }
+
+    /// The answer of a run, if it has completed here since it was followed.
+    pub(crate) fn completed(&self, run: RunId) -> Option<Option<Payload>> {
+        let completed = self.0.completed.lock().take();
+        completed.filter(|(which, _)| *which == run).map(|(_, result)| result)
     }
 }
 
@@ -56,8 +74,20 @@ impl Followers {
     /// # Errors
     /// If too many runs are followed by too many.
     pub(crate) fn follow(&self, follower: &Follower, run: RunId) -> Result<()> {
+        self.add(follower, run, false)
+    }
+
+    /// Follows a run to its end: that it closes, is parked, or is forgotten.
+    ///
+    /// # Errors
+    /// If too many runs are followed by too many.
+    pub(crate) fn follow_end(&self, follower: &Follower, run: RunId) -> Result<()> {
+        self.add(follower, run, true)
+    }
+
+    fn add(&self, follower: &Follower, run: RunId, ends_only: bool) -> Result<()> {
         let mut state = self.state.lock();
-        let is_it = |waiter: &Weak<Notify>| waiter.as_ptr() == Arc::as_ptr(&follower.changed);
+        let is_it = |waiter: &Waiter| waiter.bell.as_ptr() == Arc::as_ptr(&follower.0);
         if state.runs.get(&run).is_some_and(|waiting| waiting.iter().any(is_it)) {
             return Ok(());
         }
@@ -68,19 +98,41 @@ impl Followers {
             return Err(Error::TooMany { what: "runs that somebody waits for", limit: self.limit });
         }
         state.count += 1;
-        state.runs.entry(run).or_default().push(Arc::downgrade(&follower.changed));
+        let bell = Arc::downgrade(&follower.0);
+        state.runs.entry(run).or_default().push(Waiter { bell, ends_only });
         Ok(())
     }
 
-    /// Tells those who follow a run.
+    /// Tells those who follow a run that it has changed, and is open still.
     pub(crate) fn tell(&self, run: RunId) {
+        self.each(run, |bell, ends_only| {
+            if !ends_only {
+                bell.changed.notify_one();
+            }
+        });
+    }
+
+    /// Tells all who follow a run: it has ended, or may have.
+    pub(crate) fn tell_end(&self, run: RunId) {
+        self.each(run, |bell, _| bell.changed.notify_one());
+    }
+
+    /// The same, with its answer: whoever waits for that need not read it.
+    pub(crate) fn tell_completed(&self, run: RunId, result: &Option<Payload>) {
+        self.each(run, |bell, _| {
+            *bell.completed.lock() = Some((run, result.clone()));
+            bell.changed.notify_one();
+        });
+    }
+
+    fn each(&self, run: RunId, tell: impl Fn(&Bell, bool)) {
         let mut state = self.state.lock();
         let State { runs, count } = &mut *state;
         let Some(waiting) = runs.get_mut(&run) else { return };
         *count -= waiting.len();
-        waiting.retain(|waiter| match waiter.upgrade() {
-            Some(changed) => {
-                changed.notify_one();
+        waiting.retain(|waiter| match waiter.bell.upgrade() {
+            Some(bell) => {
+                tell(&bell, waiter.ends_only);
                 true
             }
             None => false,
@@ -94,14 +146,14 @@ impl Followers {
     /// Tells everybody: after work whose extent is unknown.
     pub(crate) fn tell_all(&self) {
         let runs: Vec<_> = self.state.lock().runs.keys().copied().collect();
-        runs.into_iter().for_each(|run| self.tell(run));
+        runs.into_iter().for_each(|run| self.tell_end(run));
     }
 }
 
 impl State {
     fn forget_gone(&mut self) {
         self.runs.retain(|_, waiting| {
-            waiting.retain(|waiter| waiter.strong_count() > 0);
+            waiting.retain(|waiter| waiter.bell.strong_count() > 0);
             !waiting.is_empty()
         });
         self.count = self.runs.values().map(Vec::len).sum();
@@ -115,6 +167,25 @@ mod tests {
 
     fn run(uuid: u128) -> RunId {
         RunId { namespace: Namespace(1), uuid }
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_an_end_hears_of_nothing_else() {
+        let followers = Followers::new(9);
+        let follower = Follower::default();
+        followers.follow_end(&follower, run(1)).expect("one");
+        followers.tell(run(1));
+        tokio::select! {
+            biased;
+            () = follower.changed() => panic!("it is open still"),
+            () = std::future::ready(()) => {}
+        }
+        followers.tell_end(run(1));
+        follower.changed().await;
+        assert_eq!(follower.completed(run(1)), None, "how it ended must be read");
+        followers.tell_completed(run(1), &None);
+        follower.changed().await;
+        assert_eq!(follower.completed(run(1)), Some(None));
     }
 
     #[tokio::test]

@@ -119,7 +119,7 @@ impl Core {
         let renewal = Renewal { epoch, lease, now, heartbeats, sightings, controls, leave };
         let mut renewed = self.retrying(|| self.store.renew(renewal.clone())).await?;
         self.push(std::mem::take(&mut renewed.cancels));
-        runs.into_iter().for_each(|run| self.followers.tell(run));
+        runs.into_iter().for_each(|run| self.followers.tell_end(run));
         Ok(renewed)
     }
 }

@@ -83,7 +83,7 @@ impl Core {
         let follower = Follower::default();
         let mut run = run;
         loop {
-            self.followers.follow(&follower, run)?;
+            self.followers.follow_end(&follower, run)?;
             let head = self.head(RunKey::Run(run)).await?;
             if let (WhenParked::Tell, Some(quarantine)) = (parked, &head.quarantine) {
                 let (failures, reason) = (quarantine.failures, quarantine.reason.clone());
@@ -91,12 +91,17 @@ impl Core {
             }
             match head.successor {
                 Some(successor) => run = successor,
-                None if !head.status.is_open() => return Ok((run, self.ending(run).await?)),
+                None if !head.status.is_open() => {
+                    return Ok((run, Box::pin(self.ending_of(head)).await?));
+                }
                 None => tokio::select! {
                     biased;
                     () = follower.changed() => {}
                     () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
                 },
+            }
+            if let Some(result) = follower.completed(run) {
+                return Ok((run, RunEnding::Completed(result)));
             }
         }
     }
@@ -140,7 +145,11 @@ impl Core {
 
     /// How a closed run ended.
     pub(crate) async fn ending(&self, run: RunId) -> Result<RunEnding> {
-        let head = self.head(RunKey::Run(run)).await?;
+        self.ending_of(self.head(RunKey::Run(run)).await?).await
+    }
+
+    async fn ending_of(&self, head: Head) -> Result<RunEnding> {
+        let run = head.run;
         let last = EventId(head.next_event.0.saturating_sub(1));
         let read = Read { events_from: Some(last), ..Read::head(RunKey::Run(run)) };
         let events = events(run, &self.read(read).await?.batches)?;

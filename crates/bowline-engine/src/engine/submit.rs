@@ -46,6 +46,27 @@ pub(crate) struct TurnCommit {
     pub(crate) release: bool,
 }
 
+/// How a decision leaves its run, as far as those who wait for its end are concerned.
+enum End {
+    Open,
+    /// It has answered, and nothing goes on in its place.
+    Completed(Option<Payload>),
+    Other,
+}
+
+impl End {
+    fn of(decided: &Decided) -> Self {
+        let last = decided.events.last().map(|event| &event.kind);
+        match last {
+            _ if decided.state.status.is_open() => Self::Open,
+            Some(EventKind::WorkflowCompleted(completed)) if decided.successor.is_none() => {
+                Self::Completed(completed.result.clone())
+            }
+            _ => Self::Other,
+        }
+    }
+}
+
 impl Core {
     /// Tries a store call again while that may help. An outcome that stays unknown is reported:
     /// a message may then have been taken, which its request id makes harmless to repeat.
@@ -169,6 +190,7 @@ impl Core {
         let turns = turn.decided.events.iter().filter(|event| is_turn(event)).count();
         let run = turn.run;
         let parent = turn.decided.state.started.parent.as_ref().map(|parent| parent.run);
+        let end = End::of(&turn.decided);
         let mut folded = fold::fold(self, turn);
         let told: Vec<_> = folded.commit.posts.iter().map(|post| told(post, parent)).collect();
         // The answer brings along what waits by then.
@@ -194,7 +216,11 @@ impl Core {
             }
             self.updates.tell(run, &id, &stage);
         }
-        self.followers.tell(run);
+        match end {
+            End::Open => self.followers.tell(run),
+            End::Completed(result) => self.followers.tell_completed(run, &result),
+            End::Other => self.followers.tell_end(run),
+        }
         Ok((committed, folded.state))
     }
 
@@ -239,7 +265,7 @@ impl Core {
                 Err(error) if error.is_race() => {}
                 done => {
                     self.net.touch();
-                    self.followers.tell(run);
+                    self.followers.tell_end(run);
                     return done.map(drop);
                 }
             }

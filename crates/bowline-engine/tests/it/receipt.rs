@@ -66,6 +66,16 @@ async fn n1_a_receipt_has_a_time_for_every_hop() {
     .await;
 }
 
+/// Until so many have heard, at least.
+async fn hear(count: usize, told: impl Fn() -> usize) {
+    let enough = async {
+        while told() < count {
+            tokio::task::yield_now().await;
+        }
+    };
+    within("those who wait", enough).await;
+}
+
 /// N1, K21: whoever waits for a phase is woken by it, one after the other.
 #[tokio::test]
 async fn n1_each_phase_can_be_waited_for() {
@@ -88,20 +98,23 @@ async fn n1_each_phase_can_be_waited_for() {
             let engine = engine.clone();
             waits.push(tokio::spawn(async move { engine.wait(receipt, phase).await }));
         }
-        settle_down(&engine, run).await;
         let told = |waits: &[tokio::task::JoinHandle<_>]| {
             waits.iter().filter(|wait| wait.is_finished()).count()
         };
+        hear(1, || told(&waits)).await;
+        settle_down(&engine, run).await;
         assert_eq!(told(&waits), 1, "only that it was requested");
         let renew = stage.gates.hold(Method::Renew, When::Before, sightings);
         commit.release();
         renew.reached().await;
+        hear(2, || told(&waits)).await;
         settle_down(&engine, run).await;
         assert_eq!(told(&waits), 2, "it is decided, and the code may know; the store does not");
         renew.release();
         reaches(&engine, receipt, Phase::Observed).await;
+        hear(4, || told(&waits)).await;
         settle_down(&engine, run).await;
-        assert_eq!(told(&waits), 4);
+        assert_eq!(told(&waits), 4, "its code still runs");
         probe.let_go(1);
         for wait in waits {
             let left = within("each phase", wait).await.expect("no panic");

@@ -127,7 +127,7 @@ pub fn work_for_sweeping_is_hinted_at(harness: &dyn Harness) {
     world.hinted(&mut hints, &Hint::Sweep);
 }
 
-/// Whoever follows a run is told of every commit.
+/// Whoever follows a run is told of every commit, and of its end.
 pub fn a_changed_run_is_hinted_at(harness: &dyn Harness) {
     let world = World::new(harness);
     let run = world.start("a");
@@ -137,7 +137,7 @@ pub fn a_changed_run_is_hinted_at(harness: &dyn Harness) {
     world.run_turn(run, |turn| turn.child(child, bowline_core::ParentClose::Cancel));
     world.hinted(&mut hints, &Hint::Changed(run));
     world.close(id, bowline_core::Status::Completed);
-    world.hinted(&mut hints, &Hint::Changed(id));
+    world.hinted(&mut hints, &Hint::Closed(id));
 }
 
 /// A question, and its answer.

@@ -7,7 +7,7 @@ use bowline_core::{
 
 use super::{Data, row::Activity};
 use crate::{
-    AttemptHit, Commit, Committed, Error, Foreseen, NewActivity, Result,
+    AttemptHit, Commit, Committed, Error, Foreseen, Hint, NewActivity, Result,
     ready::{Change, Mark},
 };
 
@@ -44,6 +44,9 @@ impl Data {
             self.deliver(run, answer, now);
         }
         self.changed(run);
+        if commit.ends() {
+            self.hints.insert(Hint::Closed(run));
+        }
         Ok(self.committed(&commit, hits))
     }
 

@@ -76,7 +76,7 @@ impl Core {
             self.check_signal(&to, signal).await?;
         }
         let started = start.birth.clone();
-        let posted = self.post_start(start).await;
+        let posted = Box::pin(self.post_start(start)).await;
         if let Err(Error::AlreadyStarted { run, status }) = &posted
             && conflict == Conflict::TerminateExisting
             && status.is_open()
