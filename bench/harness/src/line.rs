@@ -91,6 +91,18 @@ pub enum Command {
     },
     /// Wakes the run that `Build` left, which no memory holds any more.
     Cold,
+    /// Leaves an activity that runs until it is told.
+    HoldOne {
+        /// The id of its run.
+        id: String,
+    },
+    /// Cancels a run of another process.
+    CancelOne {
+        /// Its id.
+        id: String,
+    },
+    /// Says when the activity that `HoldOne` left was told.
+    ToldOne,
 }
 
 /// What a peer says first.

@@ -66,6 +66,10 @@ fn by_side(args: &Args) -> Result<()> {
         for workload in &args.workloads {
             let shift = round as usize % built.len().max(1);
             for (entry, built) in built.iter().cycle().skip(shift).take(built.len()) {
+                // What has no number in the first round has none in the others, and may be slow.
+                if report.is_without_number(&workload.name, entry.name) {
+                    continue;
+                }
                 let verdict = one(args, &scratch, entry, built, workload, cluster.as_mut());
                 if let Ok((hello, _)) = &verdict {
                     report.system(entry.name, hello)?;
@@ -116,15 +120,15 @@ fn one(
     };
     let stage = Stage { entry, built, folder: &folder, postgres, limit: args.limit };
     let played = play::play(&stage, &workload.shape);
-    let played = played.map_err(|trouble| with_log(trouble, &folder));
+    let played = played.map_err(|trouble| with_log(trouble, &folder, entry.mode));
     std::fs::remove_dir_all(&folder).context("the scratch folder can be deleted")?;
     played
 }
 
 /// What the peer last said on its error output tells more than "it died".
-fn with_log(trouble: Trouble, folder: &Path) -> Trouble {
+fn with_log(trouble: Trouble, folder: &Path, mode: &str) -> Trouble {
     let Trouble::Failed(error) = trouble else { return trouble };
-    let log = std::fs::read_to_string(folder.join("peer.log")).unwrap_or_default();
+    let log = std::fs::read_to_string(folder.join(format!("{mode}.log"))).unwrap_or_default();
     let lines: Vec<&str> = log.lines().collect();
     let last = &lines[lines.len().saturating_sub(3)..];
     match last.is_empty() {

@@ -1,5 +1,6 @@
 //! The workloads, as a peer runs them: the one `match`; each arm is a file.
 
+mod across;
 mod cancel;
 mod chain;
 mod hello;
@@ -38,6 +39,9 @@ pub async fn run<S: System>(system: &Arc<S>, command: Command) -> Found {
         Command::Resume { runs } => open::resume(system, runs).await,
         Command::Build { steps } => open::build(system, steps).await,
         Command::Cold => open::cold(system).await,
+        Command::HoldOne { id } => across::hold(system, id).await,
+        Command::CancelOne { id } => across::cancel(system, id).await,
+        Command::ToldOne => across::told().await,
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn parse(words: &[String]) -> Result<Self> {
         let mut args = Self {
-            systems: vec![catalog::entry("bowline-sqlite")?],
+            systems: vec![catalog::named("bowline-sqlite")?],
             workloads: Vec::new(),
             rounds: 3,
             limit: Duration::from_secs(180),
@@ -84,7 +84,7 @@ impl Args {
     /// The peer of a system, built unless it was named.
     pub(super) fn built(&self, entry: &catalog::Entry) -> Result<catalog::Built> {
         match self.programs.iter().find(|(name, _)| name == entry.name) {
-            Some((_, program)) => Ok(catalog::Built { program: program.clone() }),
+            Some((_, program)) => Ok(catalog::Built { program: program.clone(), server: None }),
             None => entry.build(self.is_dev),
         }
     }

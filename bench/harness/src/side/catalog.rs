@@ -1,6 +1,9 @@
 //! Which systems there are, and how their peers are built and started.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 use anyhow::{Context, Result, bail};
 
@@ -13,17 +16,37 @@ pub(super) struct Entry {
     program: &'static str,
     /// The first word that the program is told.
     pub(super) mode: &'static str,
+    /// That word for a process that only asks, where several may have the store.
+    pub(super) client_mode: Option<&'static str>,
     /// Whether it is told the address of a Postgres.
     pub(super) needs_postgres: bool,
+    /// The server that the peer starts, if it needs one.
+    server: Option<Server>,
 }
 
-const fn embedded(name: &'static str, mode: &'static str, needs_postgres: bool) -> Entry {
-    let (folder, program) = ("bowline", "bowline-peer");
-    Entry { name, folder, program, mode, needs_postgres }
+/// A server that must be had before the peer can start it.
+#[derive(Clone, Copy)]
+enum Server {
+    /// A package of npm; the program is in a package for this platform that comes with it.
+    Npm { package: &'static str, version: &'static str, program: &'static str },
 }
 
-static ENTRIES: &[Entry] =
-    &[embedded("bowline-sqlite", "sqlite", false), embedded("bowline-postgres", "postgres", true)];
+const RESTATE: Server = Server::Npm {
+    package: "@restatedev/restate-server",
+    version: "1.7.12",
+    program: "restate-server",
+};
+
+const fn entry(name: &'static str, folder: &'static str, program: &'static str) -> Entry {
+    let (mode, client_mode, needs_postgres, server) = ("sqlite", None, false, None);
+    Entry { name, folder, program, mode, client_mode, needs_postgres, server }
+}
+
+static ENTRIES: &[Entry] = &[
+    entry("bowline-sqlite", "bowline", "bowline-peer"),
+    entry("bowline-postgres", "bowline", "bowline-peer").on_postgres().asked_as("client"),
+    entry("restate", "restate", "restate-peer").with("server", RESTATE),
+];
 
 /// The names of all.
 pub(super) fn names() -> Vec<&'static str> {
@@ -31,7 +54,7 @@ pub(super) fn names() -> Vec<&'static str> {
 }
 
 /// The one of this name.
-pub(super) fn entry(name: &str) -> Result<&'static Entry> {
+pub(super) fn named(name: &str) -> Result<&'static Entry> {
     let found = ENTRIES.iter().find(|entry| entry.name == name);
     found.with_context(|| format!("there is no system `{name}`; `harness list` names them"))
 }
@@ -41,35 +64,100 @@ pub(super) fn choose(list: &str) -> Result<Vec<&'static Entry>> {
     if list == "all" {
         return Ok(ENTRIES.iter().collect());
     }
-    list.split(',').filter(|name| !name.is_empty()).map(entry).collect()
+    list.split(',').filter(|name| !name.is_empty()).map(named).collect()
 }
 
 /// A peer that can be started.
 pub(super) struct Built {
     pub(super) program: PathBuf,
+    /// The server's program, if the peer starts one.
+    pub(super) server: Option<PathBuf>,
 }
 
 impl Entry {
-    /// Builds the peer.
+    const fn on_postgres(mut self) -> Self {
+        self.mode = "postgres";
+        self.needs_postgres = true;
+        self
+    }
+
+    const fn asked_as(mut self, mode: &'static str) -> Self {
+        self.client_mode = Some(mode);
+        self
+    }
+
+    const fn with(mut self, mode: &'static str, server: Server) -> Self {
+        self.mode = mode;
+        self.server = Some(server);
+        self
+    }
+
+    /// Builds the peer, and has its server.
     pub(super) fn build(&self, is_dev: bool) -> Result<Built> {
         let bench = bench()?;
         let target = target(&bench);
+        let server = match self.server {
+            None => None,
+            Some(server) => Some(server.have(&target)?),
+        };
         let manifest = bench.join("peers").join(self.folder).join("Cargo.toml");
         let mut cargo = cargo(&manifest, &target, is_dev);
-        if is_dev && self.folder == "bowline" && !self.needs_postgres {
-            // To see that the harness works, half of the dependencies are enough.
-            cargo.arg("--no-default-features");
+        // Ours is measured as it is, whatever its lock file said last.
+        if self.folder != "bowline" {
+            cargo.arg("--locked");
         }
         finish(cargo)?;
         let program = target.join(profile(is_dev)).join(self.program);
-        Ok(Built { program })
+        Ok(Built { program, server })
     }
 }
 
-fn cargo(manifest: &Path, target: &Path, is_dev: bool) -> std::process::Command {
+impl Server {
+    /// The program, installed if it is not there.
+    fn have(self, target: &Path) -> Result<PathBuf> {
+        let tools = target.join("tools");
+        std::fs::create_dir_all(&tools)?;
+        match self {
+            Self::Npm { package, version, program } => {
+                let platform = format!("{package}-{}-{}", node_system(), node_processor());
+                let place = tools.join("node_modules").join(platform).join("bin").join(program);
+                if !place.exists() {
+                    let mut npm = Command::new("npm");
+                    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund"]);
+                    npm.arg("--prefix").arg(&tools).arg(format!("{package}@{version}"));
+                    finish(npm)?;
+                }
+                there(place)
+            }
+        }
+    }
+}
+
+fn there(place: PathBuf) -> Result<PathBuf> {
+    match place.exists() {
+        true => Ok(place),
+        false => bail!("it was installed, and {} is not there", place.display()),
+    }
+}
+
+/// As npm's packages name this system.
+fn node_system() -> &'static str {
+    if std::env::consts::OS == "macos" { "darwin" } else { std::env::consts::OS }
+}
+
+/// As npm's packages name this processor.
+fn node_processor() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+fn cargo(manifest: &Path, target: &Path, is_dev: bool) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut cargo = std::process::Command::new(program);
-    cargo.args(["build", "--locked", "--manifest-path"]).arg(manifest);
+    let mut cargo = Command::new(program);
+    cargo.args(["build", "--manifest-path"]).arg(manifest);
     cargo.arg("--target-dir").arg(target);
     if !is_dev {
         cargo.arg("--release");
@@ -82,8 +170,8 @@ fn profile(is_dev: bool) -> &'static str {
 }
 
 /// Runs it with its output on our error output: ours is for results.
-fn finish(mut command: std::process::Command) -> Result<()> {
-    command.stdin(std::process::Stdio::null()).stdout(std::io::stderr());
+fn finish(mut command: Command) -> Result<()> {
+    command.stdin(Stdio::null()).stdout(std::io::stderr());
     let shown = format!("{command:?}");
     let status = command.status().with_context(|| format!("{shown} did not start"))?;
     if !status.success() {

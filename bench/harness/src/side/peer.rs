@@ -11,7 +11,7 @@ use std::{
 use crate::{Command, Hello, Metrics, Reply, Trouble, process};
 use anyhow::{Context, Result, anyhow};
 
-use super::catalog::{Built, Entry};
+use super::catalog::Built;
 
 /// How long a peer and its server may take to be ready.
 const READY: Duration = Duration::from_secs(120);
@@ -30,16 +30,17 @@ pub(super) struct Peer {
 impl Peer {
     /// Starts the peer on this folder and waits until it is ready.
     pub(super) fn start(
-        entry: &Entry,
+        mode: &str,
         built: &Built,
         folder: &Path,
         postgres: Option<&str>,
         limit: Duration,
     ) -> Result<Self, Trouble> {
         let mut process = Process::new(&built.program);
-        process.arg(entry.mode).arg(folder).args(postgres);
+        process.arg(mode).arg(folder).args(postgres);
+        process.args(built.server.iter());
         process.stdin(Stdio::piped()).stdout(Stdio::piped());
-        process.stderr(std::fs::File::create(folder.join("peer.log"))?);
+        process.stderr(std::fs::File::create(folder.join(format!("{mode}.log")))?);
         let mut child = process.spawn().context("the peer did not start")?;
         let input = child.stdin.take();
         let output = child.stdout.take().context("the peer has an output")?;

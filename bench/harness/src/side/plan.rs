@@ -15,6 +15,8 @@ pub(super) struct Workload {
 pub(super) enum Shape {
     /// The peer does it alone.
     Inside(Command),
+    /// One process asks for cancels, another one runs the code.
+    Across { times: u32 },
     /// Runs are left waiting, and the memory of the process is read.
     Wait { runs: u32 },
     /// Nothing is done, and the processor time of the process is read.
@@ -62,6 +64,7 @@ pub(super) fn workloads(is_small: bool) -> Vec<Workload> {
     let tree = Command::CancelTree { children: size(1_000, 3), activities: size(5, 2) };
     all.push(inside("cancel-tree-1000x5", tree));
     let outside = [
+        ("cancel-across", Shape::Across { times: size(200, 3) }),
         ("wait-10000", Shape::Wait { runs: size(10_000, 20) }),
         ("wait-100000", Shape::Wait { runs: size(100_000, 30) }),
         ("idle", Shape::Idle { seconds: size(20, 1) }),

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Command, Hello, Metrics, Trouble, process};
+use crate::{Command, Hello, Metrics, Spread, Trouble, process};
 
 use super::{
     catalog::{Built, Entry},
@@ -36,6 +36,7 @@ pub(super) fn play(stage: &Stage<'_>, shape: &Shape) -> Result<(Hello, Metrics),
     let hello = peer.hello.clone();
     let metrics = match shape {
         Shape::Inside(command) => inside(&mut peer, command)?,
+        Shape::Across { times } => across(stage, &mut peer, *times)?,
         Shape::Wait { runs } => wait(&mut peer, *runs)?,
         Shape::Idle { seconds } => idle(&peer, *seconds),
         Shape::Recover { runs } => return Ok((hello, recover(stage, peer, *runs)?)),
@@ -47,8 +48,12 @@ pub(super) fn play(stage: &Stage<'_>, shape: &Shape) -> Result<(Hello, Metrics),
 
 impl Stage<'_> {
     fn start(&self) -> Result<Peer, Trouble> {
-        let Self { entry, built, folder, postgres, limit } = self;
-        Peer::start(entry, built, folder, postgres.as_deref(), *limit)
+        self.start_as(self.entry.mode)
+    }
+
+    fn start_as(&self, mode: &str) -> Result<Peer, Trouble> {
+        let Self { built, folder, postgres, limit, .. } = self;
+        Peer::start(mode, built, folder, postgres.as_deref(), *limit)
     }
 }
 
@@ -65,6 +70,34 @@ fn inside(peer: &mut Peer, command: &Command) -> Result<Metrics, Trouble> {
     if let Some(runs) = metrics.get("runs").filter(|runs| **runs > 0.0) {
         metrics.insert("cpu_us_per_run".into(), 1_000.0 * cpu / runs);
     }
+    Ok(metrics)
+}
+
+/// A second process asks, on the same store.
+fn across(stage: &Stage<'_>, worker: &mut Peer, times: u32) -> Result<Metrics, Trouble> {
+    let Some(mode) = stage.entry.client_mode else {
+        return Err(Trouble::cannot(
+            "a second process cannot have the store, or `cancel-running` crosses processes already",
+        ));
+    };
+    let mut client = stage.start_as(mode)?;
+    let (mut asked, mut returned) = (Vec::new(), Vec::new());
+    for number in 0..times {
+        let id = format!("across-{number}");
+        worker.ask(&Command::HoldOne { id: id.clone() })?;
+        let request = client.ask(&Command::CancelOne { id })?;
+        let told = worker.ask(&Command::ToldOne)?;
+        let of = |metrics: &Metrics, name: &str| metrics.get(name).copied().unwrap_or_default();
+        let since = |name| {
+            Duration::from_secs_f64((of(&told, "told_us") - of(&request, name)).max(0.0) / 1e6)
+        };
+        asked.push(since("asked_us"));
+        returned.push(since("returned_us"));
+    }
+    client.leave();
+    let mut metrics = Metrics::new();
+    Spread::new(asked).into_metrics("asked", &mut metrics);
+    Spread::new(returned).into_metrics("returned", &mut metrics);
     Ok(metrics)
 }
 

@@ -1,6 +1,7 @@
 //! What was found: a JSON line for each thing as it becomes known, and tables at the end.
 
 mod table;
+mod target;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -87,6 +88,13 @@ impl Report {
         }
         self.results.push((workload.to_owned(), system.to_owned(), verdict));
         self.line(&line.to_string())
+    }
+
+    /// Whether there was a reason for no number.
+    pub(super) fn is_without_number(&self, workload: &str, system: &str) -> bool {
+        self.results.iter().any(|(of, by, verdict)| {
+            of == workload && by == system && !matches!(verdict, Verdict::Measured(_))
+        })
     }
 
     /// The tables; an error if something went wrong that should not have.

@@ -11,8 +11,8 @@ use anyhow::{Context, bail};
 use harness::Hello;
 use system::Embedded;
 
-/// The peer's whole life: `sqlite <folder>` or `postgres <folder> <url>`, then the harness's line
-/// protocol.
+/// The peer's whole life: `sqlite <folder>`, `postgres <folder> <url>`, or `client` with the same,
+/// then the harness's line protocol. A client asks, and runs nothing.
 ///
 /// # Errors
 /// If the words make no sense, or the harness is gone.
@@ -27,7 +27,8 @@ pub async fn peer(words: &[String]) -> anyhow::Result<()> {
         ["postgres", _, url] => {
             (url.to_owned(), "Postgres, synchronous_commit=on, fsync=on: survives power loss")
         }
-        _ => bail!("usage: bowline-peer sqlite <folder> | postgres <folder> <url>"),
+        ["client", _, url] => (url.to_owned(), "as the process that works"),
+        _ => bail!("usage: bowline-peer sqlite <folder> | postgres|client <folder> <url>"),
     };
     let hello = Hello {
         version: format!("bowline {}", env!("CARGO_PKG_VERSION")),
@@ -41,7 +42,7 @@ pub async fn peer(words: &[String]) -> anyhow::Result<()> {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into(),
     };
-    match Embedded::open(&place).await {
+    match Embedded::open(&place, words[0] == "client").await {
         Ok(system) => harness::serve(system, hello).await,
         Err(error) => harness::start_line(&error),
     }

@@ -1,8 +1,11 @@
 //! The tables: medians, and how many times better the first system is than each other one.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
 
-use super::Verdict;
+use super::{Verdict, target};
 
 /// Numbers that help to understand others; the JSON lines have them.
 const SIDE: &[&str] = &[
@@ -17,6 +20,37 @@ const SIDE: &[&str] = &[
     "events",
 ];
 
+/// The middle of the rounds, by workload, metric and system.
+pub(super) struct Medians(BTreeMap<(String, String, String), f64>);
+
+impl Medians {
+    fn new(results: &[(String, String, Verdict)]) -> Self {
+        let mut values: BTreeMap<(String, String, String), Vec<f64>> = BTreeMap::new();
+        for (workload, system, verdict) in results {
+            let Verdict::Measured(metrics) = verdict else { continue };
+            for (metric, value) in metrics {
+                let place = (workload.clone(), metric.clone(), system.clone());
+                values.entry(place).or_default().push(*value);
+            }
+        }
+        Self(values.into_iter().map(|(place, found)| (place, median(found))).collect())
+    }
+
+    pub(super) fn of(&self, workload: &str, metric: &str, system: &str) -> Option<f64> {
+        self.0.get(&(workload.to_owned(), metric.to_owned(), system.to_owned())).copied()
+    }
+}
+
+#[cfg(test)]
+impl<const N: usize> From<[((&str, &str, &str), f64); N]> for Medians {
+    fn from(values: [((&str, &str, &str), f64); N]) -> Self {
+        let owned = values.map(|((workload, metric, system), value)| {
+            ((workload.to_owned(), metric.to_owned(), system.to_owned()), value)
+        });
+        Self(owned.into())
+    }
+}
+
 /// One workload's number: its name, and one value per system.
 type Row = (String, Vec<Option<f64>>);
 
@@ -28,77 +62,63 @@ pub(super) fn tables(
 ) -> String {
     let mut text = String::from("\n");
     if is_trial {
-        text.push_str(
-            "A trial with tiny sizes or without optimisation: the numbers mean nothing.\n\n",
-        );
+        text.push_str("A trial, tiny or without optimisation: the numbers mean nothing.\n\n");
     }
-    let rows = rows(results, systems);
-    let head = |text: &mut String| {
-        let _ = writeln!(text, "| workload | {} |", systems.join(" | "));
-        let _ = writeln!(text, "|---|{}", "---:|".repeat(systems.len()));
-    };
-    text.push_str("Medians:\n\n");
-    head(&mut text);
+    let medians = Medians::new(results);
+    let rows = rows(results, &medians, systems);
+    let _ = write!(text, "Medians:\n\n{}", head(systems));
     for (name, values) in &rows {
-        let cells: Vec<String> =
-            values.iter().map(|value| value.map_or("–".into(), number)).collect();
-        let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
+        let cells = values.iter().map(|value| value.map_or("–".into(), number));
+        let _ = writeln!(text, "| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     if systems.len() > 1 {
-        let _ = writeln!(text, "\nRatios, how many times better {} is:\n", systems[0]);
-        head(&mut text);
+        let _ = write!(text, "\nHow many times better {} is:\n\n{}", systems[0], head(systems));
         for (name, values) in &rows {
-            let cells: Vec<String> =
-                values.iter().map(|value| ratio(name, values[0], *value)).collect();
-            let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
+            let cells = values.iter().map(|value| ratio(name, values[0], *value));
+            let _ = writeln!(text, "| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
         }
     }
-    text.push_str(&reasons(results));
-    text
+    text + &target::table(&medians) + &reasons(results)
 }
 
-fn rows(results: &[(String, String, Verdict)], systems: &[&str]) -> Vec<Row> {
-    let mut order: Vec<(&str, &str)> = Vec::new();
-    let mut values: BTreeMap<(&str, &str, &str), Vec<f64>> = BTreeMap::new();
-    for (workload, system, verdict) in results {
+fn head(systems: &[&str]) -> String {
+    format!("| workload | {} |\n|---|{}\n", systems.join(" | "), "---:|".repeat(systems.len()))
+}
+
+/// In the order of their first results; the numbers of one workload stay together, though systems
+/// may have different ones.
+fn rows(results: &[(String, String, Verdict)], medians: &Medians, systems: &[&str]) -> Vec<Row> {
+    let mut workloads: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+    for (workload, _, verdict) in results {
         let Verdict::Measured(metrics) = verdict else { continue };
-        for (metric, value) in metrics.iter().filter(|(metric, _)| is_main(metric)) {
-            if !order.contains(&(workload, metric)) {
-                order.push((workload, metric));
-            }
-            values.entry((workload, metric, system)).or_default().push(*value);
-        }
+        let known = workloads.iter().position(|(known, _)| known == workload);
+        let at = known.unwrap_or_else(|| {
+            workloads.push((workload, BTreeSet::new()));
+            workloads.len() - 1
+        });
+        workloads[at].1.extend(metrics.keys().map(String::as_str).filter(|name| is_main(name)));
     }
-    // Systems may have different numbers; those of one workload stay together.
-    let mut workloads: Vec<&str> = Vec::new();
-    for (workload, _) in &order {
-        if !workloads.contains(workload) {
-            workloads.push(workload);
-        }
-    }
-    order.sort_by_key(|(workload, _)| workloads.iter().position(|known| known == workload));
-    let row = |(workload, metric): (&str, &str)| {
-        let cells = systems.iter().map(|system| values.get(&(workload, metric, *system)));
-        (
-            format!("{workload} {metric}"),
-            cells.map(|cell| cell.map(|found| median(found))).collect(),
-        )
+    let row = |workload: &str, metric: &str| {
+        let cells = systems.iter().map(|system| medians.of(workload, metric, system));
+        (format!("{workload} {metric}"), cells.collect())
     };
-    order.into_iter().map(row).collect()
+    workloads
+        .iter()
+        .flat_map(|(workload, metrics)| metrics.iter().map(move |metric| row(workload, metric)))
+        .collect()
 }
 
 fn is_main(metric: &str) -> bool {
     !SIDE.contains(&metric) && !metric.ends_with("_max_ms")
 }
 
-fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
+fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
 /// Three digits that matter.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 1_000.0 => format!("{value:.0}"),
         size if size >= 100.0 => format!("{value:.0}"),
