@@ -24,7 +24,7 @@ pub(crate) mod watch;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -42,8 +42,8 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) settings: Settings,
-    /// This opening of the store.
-    pub(crate) epoch: Epoch,
+    /// Who this process is in the store.
+    pub(crate) standing: member::Standing,
     /// Where background work runs.
     pub(crate) runtime: Handle,
     /// Background work that a close waits for.
@@ -71,8 +71,6 @@ pub(crate) struct Core {
     /// What is counted.
     pub(crate) meter: Meter,
     fences: AtomicU64,
-    /// This opening of the store is over.
-    is_lost: AtomicBool,
 }
 
 /// Who waits at the doors. Engines whose doors are shared tell each other's waiters.
@@ -105,8 +103,12 @@ impl Core {
         ids: Arc<dyn Ids>,
         settings: Settings,
     ) -> Result<Arc<Self>> {
-        let join =
-            Join { identity: settings.identity.clone(), lease: settings.lease, now: clock.now() };
+        let join = Join {
+            identity: settings.identity.clone(),
+            lease: settings.lease,
+            now: clock.now(),
+            again: None,
+        };
         let hints = store.watch();
         let epoch = store.join(join).await?.epoch;
         let Doors { followers, updates } = settings.doors.clone();
@@ -117,7 +119,7 @@ impl Core {
             clock,
             ids,
             settings,
-            epoch,
+            standing: member::Standing::new(epoch),
             runtime,
             background: TaskTracker::new(),
             stopping: CancellationToken::new(),
@@ -132,7 +134,6 @@ impl Core {
             bells: watch::Bells::default(),
             net: net::Net::default(),
             fences: AtomicU64::new(OWN_FENCES),
-            is_lost: AtomicBool::new(false),
         });
         core.spawn(sweep::run(core.clone()));
         core.spawn(alarm::run(core.clone()));
@@ -178,6 +179,11 @@ impl Core {
 
     pub(crate) fn new_fence(&self) -> Fence {
         let counter = self.fences.fetch_add(1, Ordering::Relaxed);
-        Fence { epoch: self.epoch, counter }
+        Fence { epoch: self.epoch(), counter }
+    }
+
+    /// This opening of the store; the last one, while this process is out.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.standing.epoch()
     }
 }

@@ -530,7 +530,11 @@ impl Engine {
     /// If the store fails.
     pub async fn close(&self, within: Duration) -> Result<()> {
         self.drain(within).await?;
-        let left = self.core.renew(true).await;
+        // Whoever was given up has nothing to give back.
+        let left = match self.core.standing.is_out() {
+            true => Ok(()),
+            false => self.core.renew(true).await,
+        };
         self.core.stopping.cancel();
         self.core.background.close();
         self.core.background.wait().await;

@@ -27,6 +27,8 @@ pub struct Metrics {
     pub notices_failed: u64,
     /// How often remote workers came for their notices.
     pub control_polls: u64,
+    /// How often others had given this process up, and it entered the store again.
+    pub rejoins: u64,
     /// From the decision to cancel an activity until the worker that runs it was told.
     pub cancel_delivery: Histogram,
     /// From there until the running code looked. Counted when the attempt has ended; of remote
@@ -58,6 +60,7 @@ pub(crate) struct Meter {
     pub(crate) notices_sent: Counter,
     pub(crate) notices_failed: Counter,
     pub(crate) control_polls: Counter,
+    pub(crate) rejoins: Counter,
     pub(crate) cancel_delivery: Buckets,
     pub(crate) cancel_observation: Buckets,
 }
@@ -110,6 +113,7 @@ impl Meter {
             notices_sent: self.notices_sent.value(),
             notices_failed: self.notices_failed.value(),
             control_polls: self.control_polls.value(),
+            rejoins: self.rejoins.value(),
             cancel_delivery: self.cancel_delivery.snapshot(),
             cancel_observation: self.cancel_observation.snapshot(),
         }

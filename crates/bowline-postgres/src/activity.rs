@@ -131,6 +131,7 @@ impl Tx<'_> {
 
     fn store(&mut self, activity: Activity) {
         self.edit(activity.run);
+        self.tell_waiters(&activity);
         let key = (activity.run, activity.number);
         let stored = self.activities.get(&key).is_some_and(|kept| kept.stored);
         self.activities.insert(key, Kept { stored, row: Some(activity), dirty: true });
@@ -138,9 +139,18 @@ impl Tx<'_> {
 
     pub(crate) fn remove(&mut self, activity: &Activity) {
         self.edit(activity.run);
+        self.tell_waiters(activity);
         let key = (activity.run, activity.number);
         let stored = self.activities.get(&key).is_some_and(|kept| kept.stored);
         self.activities.insert(key, Kept { stored, row: None, dirty: true });
+    }
+
+    /// Somebody in another process may wait to see how far a cancel has come. Its run says nothing
+    /// more where that is closed.
+    fn tell_waiters(&mut self, activity: &Activity) {
+        if activity.live.cancel.is_some() {
+            self.hints.insert(Hint::Changed(activity.run));
+        }
     }
 
     /// A row that is known to be there goes unread.

@@ -161,14 +161,21 @@ pub(crate) fn sender() -> String {
 
 /// Tells other processes, all at once, whatever has gathered while it told them the last time.
 pub(crate) async fn notify(shared: Arc<Shared>, sender: String) {
+    let mut pause = limits::NOTIFY_AGAIN;
     loop {
         shared.told.notified().await;
         let hints = shared.take_outbox();
         if hints.is_empty() {
             continue;
         }
-        // What cannot be told is found by looking.
-        let _ = send(&shared, &texts(&sender, &hints)).await;
+        if send(&shared, &texts(&sender, &hints)).await.is_ok() {
+            pause = limits::NOTIFY_AGAIN;
+            continue;
+        }
+        // Told again, together with whatever comes meanwhile.
+        tokio::time::sleep(pause).await;
+        shared.tell_others(&hints);
+        pause = limits::NOTIFY_AGAIN_MAX.min(pause * 2);
     }
 }
 

@@ -33,6 +33,10 @@ pub(crate) const NOTES_MAX: usize = 8;
 pub(crate) const OWED_MAX: usize = 4;
 /// Attempts of dead members, and of one that leaves, that one transaction gives back.
 pub(crate) const LOSE_MAX: usize = 500;
+/// The pause before hints that could not be sent are sent again; it doubles.
+pub(crate) const NOTIFY_AGAIN: Duration = Duration::from_millis(20);
+/// The longest of these pauses.
+pub(crate) const NOTIFY_AGAIN_MAX: Duration = Duration::from_secs(1);
 /// How long a process waits before it tries again to listen.
 pub(crate) const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 /// How often a question that waits is looked at, should word of its answer be lost.

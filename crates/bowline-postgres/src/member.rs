@@ -31,6 +31,10 @@ pub(crate) struct Lost {
 }
 
 pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
+    let own = shared.member().map(|(epoch, _)| epoch);
+    if join.again.is_some() && join.again != own {
+        return Err(Error::Fenced.into());
+    }
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
     let lease = micros(join.lease);
@@ -43,8 +47,10 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
     let rows = db.change(sql, &[&join.identity.as_str(), &lease]).await?;
     let row = rows.first().ok_or_else(|| Error::Backend("no epoch was given".into()))?;
     let epoch = Epoch(number(row, 0)?);
-    // A process that enters again has given up what it was before.
-    if let Some(before) = shared.set_member(Some((epoch, join.lease))) {
+    // Another engine in the same process has given up what the one before was. Whoever was given
+    // up by others is over already, and nobody says more of its end than was seen.
+    let before = shared.set_member(Some((epoch, join.lease)));
+    if let Some(before) = before.filter(|_| join.again.is_none()) {
         end(db, before).await?;
     }
     drop(lent);

@@ -154,16 +154,17 @@ impl Shared {
         self.tell_here(hints);
     }
 
-    /// Tells other processes only.
+    /// Tells other processes only, soon.
     pub(crate) fn tell_others(&self, hints: &BTreeSet<Hint>) {
-        if self.settings.hints {
-            let mut outbox = self.outbox.lock();
-            outbox.extend(hints.iter().cloned());
-            if outbox.len() > OUTBOX_MAX {
-                *outbox = BTreeSet::from([Hint::Everything]);
-            }
-            self.told.notify_one();
+        if !self.settings.hints {
+            return;
         }
+        let mut outbox = self.outbox.lock();
+        outbox.extend(hints.iter().cloned());
+        if outbox.len() > OUTBOX_MAX {
+            *outbox = BTreeSet::from([Hint::Everything]);
+        }
+        self.told.notify_one();
     }
 
     /// Tells this process only.

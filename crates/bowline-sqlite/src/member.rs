@@ -2,7 +2,8 @@
 
 use bowline_core::{ControlQueue, Epoch, EventId, RunId, Time, lose};
 use bowline_store::{
-    AttemptHit, AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed, Sighting,
+    AttemptHit, AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed,
+    Sighting,
 };
 use rusqlite::params;
 
@@ -14,6 +15,10 @@ use crate::{
 };
 
 pub(crate) fn join(tx: &mut Tx<'_>, join: &Join) -> Outcome<Joined> {
+    // A file belongs to one process, and nobody gives it up: whoever is out was replaced.
+    if join.again.is_some() {
+        return Err(Error::Fenced.into());
+    }
     let last = tx.db.first("SELECT epoch FROM members", [], |row| number(row, 0))?;
     let epoch = Epoch(last.unwrap_or(0) + 1);
     tx.db.run(

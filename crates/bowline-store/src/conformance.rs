@@ -166,6 +166,7 @@ macro_rules! conformance {
             a_heartbeat_is_kept
             a_heartbeat_of_somebody_else_is_gone
             a_dead_member_cannot_renew
+            whoever_was_replaced_does_not_enter_again
             sightings_are_kept
             what_a_remote_worker_was_not_told_is_found_again
             a_member_that_leaves_gives_all_back

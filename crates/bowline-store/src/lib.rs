@@ -49,7 +49,8 @@ pub type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Where runs live. See the crate's first page for what every method promises.
 pub trait Store: Send + Sync + 'static {
-    /// Enters a member under an epoch that was never used before.
+    /// Enters a member under an epoch that was never used before. One that was given up may enter
+    /// again, as somebody new.
     fn join(&self, join: Join) -> Answer<Result<Joined>>;
 
     /// Extends a member's lease, takes what its attempts report, and answers with every cancel

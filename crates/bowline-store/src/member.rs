@@ -17,6 +17,10 @@ pub struct Join {
     pub lease: Duration,
     /// Now.
     pub now: Time,
+    /// Who it was, if it enters again because others had given it up. Whoever was replaced, by
+    /// somebody who entered through the same store since, does not: it is answered with
+    /// [`Fenced`](crate::Error::Fenced).
+    pub again: Option<Epoch>,
 }
 
 /// It is in.

@@ -55,6 +55,8 @@ struct Data {
     listeners: Arc<Listeners>,
     hints: BTreeSet<Hint>,
     now: Time,
+    /// Who was given up, and may enter again.
+    given_up: Option<Epoch>,
 }
 
 impl MemoryStore {
@@ -68,6 +70,16 @@ impl MemoryStore {
     pub fn reopen(&self) -> Self {
         self.data.lock().forget();
         self.clone()
+    }
+
+    /// Gives the member up, as others do with one that was silent for too long: whatever it still
+    /// writes is refused. It may enter again.
+    pub fn evict(&self) {
+        self.work(|data| {
+            data.given_up = data.index.epoch();
+            data.index.left();
+            data.hints.insert(Hint::Sweep);
+        });
     }
 
     /// Errors to come.
@@ -149,6 +161,7 @@ impl Data {
 
     fn forget(&mut self) {
         self.asks.shut();
+        self.given_up = None;
         self.listeners = Arc::default();
         self.index = Index::default();
         let runs: Vec<RunId> = self.rows.runs.keys().copied().collect();

@@ -91,7 +91,7 @@ impl Core {
                 cancel: hit.cancel,
             };
             match hit.holder {
-                Holder::Native(fence) if fence.epoch == self.epoch => {
+                Holder::Native(fence) if fence.epoch == self.epoch() => {
                     if let Some(local) = self.local.get() {
                         self.meter.notices_sent.add(1);
                         local.notify(Notice::CancelActivity(notice));

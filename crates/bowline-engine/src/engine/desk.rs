@@ -2,14 +2,17 @@
 //!
 //! The worker claims and settles here, and never sees a store.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use bowline_core::{
-    Birth, Decided, Ending, Event, Failure, Fence, Identity, Name, Namespace, Notice, Number,
-    Queue, Received, RunId, Rung, State, Step, Time, TurnRecord, Version,
+    Birth, Decided, Ending, Epoch, Event, Failure, Fence, Identity, Name, Namespace, Notice,
+    Number, Queue, Received, RunId, Rung, State, Step, Time, TurnRecord, Version,
 };
 pub(crate) use bowline_store::{AttemptRef, Foreseen, Heartbeat, Proof, Settle, Sighting};
 use bowline_store::{
@@ -82,8 +85,11 @@ pub(crate) trait Local: Send + Sync {
     fn look(&self, owed: Owed);
     /// An attempt is not its own any more.
     fn lost(&self, attempt: AttemptRef);
-    /// Nothing is its own any more.
-    fn all_lost(&self);
+    /// Nothing that it has under this epoch, or an older one, is its own any more: it is forgotten,
+    /// and told to stop.
+    fn all_lost(&self, epoch: Epoch);
+    /// Waits until no code runs here that nobody gave up, and every end was told.
+    fn rest(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
     /// Whether it will have the first turn of a run that is about to begin, and by which lease.
     fn expect(&self, birth: &Birth) -> Option<Fence>;
     /// That run has begun.
@@ -173,7 +179,7 @@ impl Core {
         count: usize,
     ) -> Result<Claimed<TurnLease>> {
         let claim = ClaimRuns {
-            epoch: self.epoch,
+            epoch: self.epoch(),
             namespace: self.settings.namespace,
             want: Want::Turn,
             queues,
@@ -183,7 +189,7 @@ impl Core {
         };
         let unsure = AtomicBool::new(false);
         let call = || noting(&unsure, self.store.claim_runs(claim.clone()));
-        let claimed = self.heed(self.patiently(call).await)?;
+        let claimed = self.heed(claim.epoch, self.patiently(call).await)?;
         if !claimed.is_empty() {
             self.net.touch();
         }
@@ -244,7 +250,7 @@ impl Core {
         worker: Identity,
     ) -> Result<Claimed<Assignment>> {
         let claim = ClaimActivities {
-            epoch: self.epoch,
+            epoch: self.epoch(),
             namespace: self.settings.namespace,
             queue,
             names,
@@ -255,7 +261,7 @@ impl Core {
         };
         let unsure = AtomicBool::new(false);
         let call = || noting(&unsure, self.store.claim_activities(claim.clone()));
-        let claimed = self.heed(self.patiently(call).await)?;
+        let claimed = self.heed(claim.epoch, self.patiently(call).await)?;
         if !claimed.is_empty() {
             self.net.touch();
         }

@@ -24,7 +24,7 @@ pub(crate) async fn run(core: Arc<Core>) {
 /// Takes in a bounded number of runs; true if that got anywhere.
 async fn pass(core: &Arc<Core>) -> bool {
     let claim = ClaimRuns {
-        epoch: core.epoch,
+        epoch: core.epoch(),
         namespace: core.settings.namespace,
         want: Want::Intake,
         queues: Vec::new(),
@@ -32,7 +32,8 @@ async fn pass(core: &Arc<Core>) -> bool {
         count: limits::CLAIM_RUNS,
         now: core.now(),
     };
-    let claimed = match core.heed(core.patiently(|| core.store.claim_runs(claim.clone())).await) {
+    let claimed = core.patiently(|| core.store.claim_runs(claim.clone())).await;
+    let claimed = match core.heed(claim.epoch, claimed) {
         Ok(claimed) => claimed,
         Err(error) => {
             tracing::error!(%error, "messages could not be taken in; waiting for the next hint");

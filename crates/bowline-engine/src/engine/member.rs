@@ -1,19 +1,26 @@
 //! This process as a member of the store: it reports what its attempts do, and is told what is
 //! cancelled. The reply is the certain way for a cancel; the push only makes it fast.
 
-use std::sync::{Arc, atomic::Ordering};
+mod standing;
+
+use std::sync::Arc;
 
 use bowline_core::{ControlQueue, Time};
 use bowline_store::{AttemptHit, Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
 
 use super::{Core, desk::Reports};
-use crate::{Error, Result};
+use crate::{Result, limits};
+
+pub(crate) use standing::Standing;
 
 /// Renews while attempts are running, or when woken, until the engine stops. With a renewal that
 /// came by time, everything is looked at that a lost hint may have hidden.
 pub(crate) async fn run(core: Arc<Core>) {
     let mut next: Option<Time> = None;
     loop {
+        if core.standing.is_out() && !core.enter_again().await {
+            return core.stopping.cancel();
+        }
         let running = core.local.get().is_some_and(|local| local.is_running());
         // An idle process has nothing to report, and is woken for nothing.
         let busy = running || core.net.is_dirty();
@@ -29,11 +36,16 @@ pub(crate) async fn run(core: Arc<Core>) {
         if looks {
             next = None;
         }
-        match core.renew(false).await {
+        let epoch = core.epoch();
+        match core.heed(epoch, core.renew(false).await) {
             Ok(()) => {}
-            Err(error) if error.is_lost() => return core.lost(),
-            // A store that cannot be reached cancels nobody.
-            Err(error) => tracing::warn!(%error, "the lease could not be renewed; trying again"),
+            Err(error) if error.is_lost() => continue,
+            // A store that cannot be reached cancels nobody. What it has to say is asked for again
+            // soon, not when the lease wants it.
+            Err(error) => {
+                tracing::warn!(%error, "the lease could not be renewed; trying again");
+                next = Some(core.now().after(limits::STORE_PAUSE_MAX.min(core.settings.lease / 3)));
+            }
         }
         if looks {
             core.look();
@@ -46,13 +58,14 @@ impl Core {
     /// next time.
     pub(crate) async fn renew(self: &Arc<Self>, leave: bool) -> Result<()> {
         let Some(local) = self.local.get() else {
-            self.renew_with(Reports::default(), leave).await?;
-            return Ok(());
+            let renewal = Renewal { leave, ..self.renewal(Vec::new(), Vec::new()) };
+            return self.renew_with(renewal).await.map(drop);
         };
         let Reports { heartbeats, sightings } = local.take_reports();
         let kept = Reports { heartbeats: heartbeats.clone(), sightings: sightings.clone() };
         let attempts: Vec<_> = heartbeats.iter().map(|beat| beat.attempt).collect();
-        match self.renew_with(Reports { heartbeats, sightings }, leave).await {
+        let renewal = Renewal { leave, ..self.renewal(heartbeats, sightings) };
+        match self.renew_with(renewal).await {
             Ok(renewed) => {
                 let replies = attempts.into_iter().zip(renewed.heartbeats);
                 let gone = replies.filter(|(_, reply)| *reply == HeartbeatReply::Gone);
@@ -66,60 +79,48 @@ impl Core {
         }
     }
 
-    /// This opening of the store is over: somebody else has it. Whatever runs here is told to
-    /// stop, and nothing is begun any more.
-    pub(crate) fn lost(&self) {
-        if self.stopping.is_cancelled() || self.is_lost.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        tracing::error!("the store belongs to somebody else now; this engine stops");
-        match self.local.get() {
-            Some(local) => local.all_lost(),
-            None => self.stopping.cancel(),
-        }
-    }
-
-    /// Passes an answer on. One that says that this opening of the store is over stops the engine.
-    pub(crate) fn heed<T>(&self, answer: Result<T>) -> Result<T> {
-        if answer.as_ref().is_err_and(Error::is_lost) {
-            self.lost();
-        }
-        answer
-    }
-
     /// Reports for remote attempts; the answer says, for each heartbeat, whether it goes on.
     pub(crate) async fn report(
         self: &Arc<Self>,
         heartbeats: Vec<Heartbeat>,
         sightings: Vec<Sighting>,
     ) -> Result<Vec<HeartbeatReply>> {
-        Ok(self.renew_with(Reports { heartbeats, sightings }, false).await?.heartbeats)
+        let renewal = self.renewal(heartbeats, sightings);
+        let renew = |epoch| self.store.renew(Renewal { epoch, ..renewal.clone() });
+        let renewed = self.as_member(renew).await?;
+        Ok(self.renewed(&renewal, renewed).heartbeats)
+    }
+
+    /// The last word of an attempt that runs here. Nobody waits for a new epoch with it: the new
+    /// epoch waits for the attempt.
+    pub(crate) async fn last_word(self: &Arc<Self>, heartbeat: Heartbeat) -> Result<()> {
+        self.renew_with(self.renewal(vec![heartbeat], Vec::new())).await.map(drop)
     }
 
     /// Every cancel that a remote worker is not known to have, among others.
     pub(crate) async fn undelivered(&self, control: &ControlQueue) -> Result<Vec<AttemptHit>> {
-        let renewal = Renewal {
-            epoch: self.epoch,
-            lease: self.settings.lease,
-            now: self.now(),
-            heartbeats: Vec::new(),
-            sightings: Vec::new(),
-            controls: vec![control.clone()],
-            leave: false,
-        };
-        Ok(self.retrying(|| self.store.renew(renewal.clone())).await?.cancels)
+        let controls = vec![control.clone()];
+        let renewal = Renewal { controls, ..self.renewal(Vec::new(), Vec::new()) };
+        let renew = |epoch| self.store.renew(Renewal { epoch, ..renewal.clone() });
+        Ok(self.as_member(renew).await?.cancels)
     }
 
-    async fn renew_with(self: &Arc<Self>, reports: Reports, leave: bool) -> Result<Renewed> {
-        let Reports { heartbeats, sightings } = reports;
-        let runs: Vec<_> = sightings.iter().map(|seen| seen.attempt.run).collect();
-        let (epoch, lease, now) = (self.epoch, self.settings.lease, self.now());
+    fn renewal(&self, heartbeats: Vec<Heartbeat>, sightings: Vec<Sighting>) -> Renewal {
+        let (epoch, lease, now) = (self.epoch(), self.settings.lease, self.now());
         // A cancel may have been decided elsewhere, for a worker that listens here.
         let controls = self.control.polled();
-        let renewal = Renewal { epoch, lease, now, heartbeats, sightings, controls, leave };
-        let mut renewed = self.retrying(|| self.store.renew(renewal.clone())).await?;
+        Renewal { epoch, lease, now, heartbeats, sightings, controls, leave: false }
+    }
+
+    async fn renew_with(self: &Arc<Self>, renewal: Renewal) -> Result<Renewed> {
+        let renewed = self.retrying(|| self.store.renew(renewal.clone())).await?;
+        Ok(self.renewed(&renewal, renewed))
+    }
+
+    /// Passes on what the store has answered.
+    fn renewed(self: &Arc<Self>, renewal: &Renewal, mut renewed: Renewed) -> Renewed {
         self.push(std::mem::take(&mut renewed.cancels));
-        runs.into_iter().for_each(|run| self.followers.tell_end(run));
-        Ok(renewed)
+        renewal.sightings.iter().for_each(|seen| self.followers.tell_end(seen.attempt.run));
+        renewed
     }
 }

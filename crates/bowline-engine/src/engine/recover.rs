@@ -74,7 +74,7 @@ impl Core {
 
     /// Whether a lease was made by a claim of this opening of the store.
     fn is_claim(&self, fence: &Fence) -> bool {
-        fence.epoch == self.epoch && fence.counter < OWN_FENCES
+        fence.epoch == self.epoch() && fence.counter < OWN_FENCES
     }
 
     /// Every open run, page by page.

@@ -212,7 +212,7 @@ impl Core {
         for (id, stage) in updates {
             if let UpdateStage::Rejected(why) = &stage {
                 self.updates.remember(run, &id, why);
-                self.say(&Said::Refused { run, update: id.clone(), by: self.epoch });
+                self.say(&Said::Refused { run, update: id.clone(), by: self.epoch() });
             }
             self.updates.tell(run, &id, &stage);
         }
@@ -251,6 +251,10 @@ impl Core {
         quarantine: Option<Option<Quarantine>>,
         patience: Patience,
     ) -> Result<()> {
+        // What was held under a lost epoch is not ours to give back, or to park.
+        if fence.is_some_and(|fence| fence.epoch != self.epoch() || self.standing.is_out()) {
+            return Ok(());
+        }
         loop {
             let read = Read::head(RunKey::Run(run));
             let found = self.calling(patience, || self.store.read(read.clone())).await?;

@@ -40,12 +40,12 @@ pub(crate) async fn run(core: Arc<Core>) {
 /// Sweeps once.
 async fn once(core: &Arc<Core>) -> Option<Swept> {
     let sweep = Sweep {
-        epoch: core.epoch,
+        epoch: core.epoch(),
         now: core.now(),
         limit: limits::SWEEP,
         retention: core.settings.retention,
     };
-    match core.heed(core.patiently(|| core.store.sweep(sweep.clone())).await) {
+    match core.heed(sweep.epoch, core.patiently(|| core.store.sweep(sweep.clone())).await) {
         Ok(swept) => {
             if swept.rows > 0 {
                 // It may have told runs of whatever was lost.

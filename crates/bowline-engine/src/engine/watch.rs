@@ -74,7 +74,7 @@ fn pass_on(core: &Arc<Core>, hint: Hint) {
 }
 
 /// Something may have happened anywhere.
-fn everything(core: &Arc<Core>) {
+pub(super) fn everything(core: &Arc<Core>) {
     core.bells.renew.notify_one();
     core.bells.asked.notify_one();
     everywhere(core);

@@ -182,6 +182,11 @@ impl Attempt {
         self.shared.assignment.key()
     }
 
+    /// What its reports are proven by.
+    pub fn fence(&self) -> Fence {
+        self.shared.assignment.fence
+    }
+
     /// Tells the code, at once and on the caller's thread. False if it had ended before: the
     /// notice changes nothing then. The same notice may come any number of times.
     pub fn tell(&self, notice: Notice) -> bool {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_core::{CancelActivity, Cause, Code, Ending, Fence, Rung, Time};
+use bowline_core::{CancelActivity, Cause, Code, Ending, Epoch, Fence, Rung, Time};
 use parking_lot::Mutex;
 use tokio::{
     runtime::{Builder, Handle},
@@ -46,6 +46,8 @@ struct State {
     heartbeats: BTreeMap<AttemptKey, Heartbeat>,
     sightings: BTreeMap<AttemptKey, Sighting>,
     draining: Option<(Time, Cause)>,
+    /// Attempts of this epoch, and of older ones, belong to others by now.
+    lost: Epoch,
     /// What is on its way to the rows, in order for each attempt.
     settling: BTreeMap<AttemptKey, VecDeque<(AttemptEnd, Option<Foreseen>)>>,
 }
@@ -89,6 +91,10 @@ impl Attempts {
         let key = assignment.key();
         let now = self.supervision.clock.now();
         let mut state = self.state.lock();
+        if assignment.fence.epoch <= state.lost {
+            // Its start was answered after its member was given up: somebody else has it.
+            return None;
+        }
         if let Some((_, notice)) = state.early.remove(&key)
             && notice.cancel
         {
@@ -172,10 +178,14 @@ impl Attempts {
         attempt.iter().for_each(stop_lost);
     }
 
-    /// The same for all of them.
-    pub(super) fn stop_all(&self) {
-        let running: Vec<_> = self.state.lock().running.values().cloned().collect();
-        running.iter().for_each(stop_lost);
+    /// The same for all attempts of an epoch, and of older ones. None of them begins any more.
+    pub(super) fn all_lost(&self, epoch: Epoch) {
+        let mut state = self.state.lock();
+        state.lost = state.lost.max(epoch);
+        let lost = state.running.values().filter(|attempt| attempt.fence().epoch <= epoch);
+        let lost: Vec<_> = lost.cloned().collect();
+        drop(state);
+        lost.iter().for_each(stop_lost);
     }
 }
 
@@ -308,7 +318,7 @@ impl Worker {
     /// What the code last said is stored before its end: the next attempt wants to read it.
     async fn store_heartbeat(self: &Arc<Self>, key: AttemptKey) {
         let Some(heartbeat) = self.attempts.state.lock().heartbeats.remove(&key) else { return };
-        if let Err(error) = self.core.report(vec![heartbeat], Vec::new()).await {
+        if let Err(error) = self.core.last_word(heartbeat).await {
             tracing::warn!(?key, %error, "the last heartbeat of an attempt is lost");
         }
     }

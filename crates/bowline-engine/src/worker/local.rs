@@ -1,8 +1,8 @@
 //! The worker as the engine sees it. Every call returns at once: it rings a bell or tells code.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, pin::Pin};
 
-use bowline_core::{Birth, Event, EventKind, Fence, Name, Namespace, Notice, Queue, RunId};
+use bowline_core::{Birth, Epoch, Event, EventKind, Fence, Name, Namespace, Notice, Queue, RunId};
 
 use super::{Worker, activity};
 use crate::engine::{
@@ -90,15 +90,13 @@ impl Local for Worker {
         self.attempts.lost(attempt);
     }
 
-    fn all_lost(&self) {
-        self.dispatch.start_draining();
-        self.attempts.stop_all();
-        // The ladder must be climbed to its end, so the engine's clocks stop after that.
-        let Some(worker) = self.itself.upgrade() else { return self.core.stopping.cancel() };
-        self.core.spawn(async move {
-            worker.attempts.all_settled().await;
-            worker.core.stopping.cancel();
-        });
+    fn all_lost(&self, epoch: Epoch) {
+        self.attempts.all_lost(epoch);
+        self.threads.forget(epoch);
+    }
+
+    fn rest(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.attempts.all_settled())
     }
 
     fn expect(&self, birth: &Birth) -> Option<Fence> {
@@ -107,6 +105,7 @@ impl Local for Worker {
             return None;
         };
         let serves = birth.wake && self.queues.contains_key(&started.queue);
+        let serves = serves && !self.core.standing.is_out();
         if !serves || self.dispatch.is_draining() || self.workflows.find(&started.name).is_none() {
             return None;
         }

@@ -16,7 +16,7 @@ pub(super) mod watchdog;
 
 use std::{sync::Arc, time::Duration};
 
-use bowline_core::{Event, Failure, Fence, Name, Payload, Received, RunId};
+use bowline_core::{Epoch, Event, Failure, Fence, Name, Payload, Received, RunId};
 use bowline_replay::Workflow;
 use parking_lot::RwLock;
 use tokio::sync::{Notify, oneshot};
@@ -48,8 +48,10 @@ pub(super) enum Work {
     Inbox(RunId, Vec<Received>),
     /// An attempt of a held run has ended, and nobody knows yet.
     Ended(RunId, Offer),
-    /// A turn's commit is answered.
-    Committed(RunId, Box<Result<TurnDone>>),
+    /// A turn's commit under this lease is answered.
+    Committed(RunId, Fence, Box<Result<TurnDone>>),
+    /// Runs that are held under this epoch, or an older one, belong to others by now.
+    Forget(Epoch),
     /// A held run was closed by somebody else.
     Closed(RunId),
     /// A query of a run, if it is held here.
@@ -230,6 +232,16 @@ impl Threads {
         };
         let late = |_| Err(Error::TimedOut("the answer to the query"));
         tokio::time::timeout(limits::QUERY, answered).await.unwrap_or_else(late)
+    }
+
+    /// Lets go of what is held under an epoch, or an older one, without a word: it is somebody
+    /// else's. A thread that is too busy to hear it learns from the answers to its commits.
+    pub(super) fn forget(&self, epoch: Epoch) {
+        for seat in &self.seats {
+            let seat = seat.read();
+            seat.shared.forget(epoch);
+            let _ = seat.mailbox.try_send(Work::Forget(epoch));
+        }
     }
 
     /// Whether a run is held here.

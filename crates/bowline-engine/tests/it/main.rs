@@ -43,6 +43,7 @@ mod race_stop;
 mod race_takeover;
 mod race_unknown;
 mod receipt;
+mod rejoin;
 mod remote;
 mod remote_activity;
 mod remote_restart;

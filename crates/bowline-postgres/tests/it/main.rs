@@ -2,6 +2,7 @@
 
 mod conformance;
 mod fault;
+mod messages;
 mod open;
 mod place;
 mod proxy;

@@ -3,7 +3,6 @@
 //! or after it was done and before anybody was told.
 
 use std::{
-    collections::BTreeSet,
     io::{Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
@@ -12,6 +11,8 @@ use std::{
     },
     thread,
 };
+
+use crate::messages::Messages;
 
 /// When the next change is cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub(crate) enum Cut {
     Before,
     /// The server has done it, and nobody is told.
     After,
+    /// The same as before, for the next notification instead of a change.
+    Note,
 }
 
 pub(crate) struct Proxy {
@@ -89,13 +92,14 @@ fn pass(client: TcpStream, server: TcpStream, next: Arc<AtomicU8>, cuts: Arc<Ato
         let (mut from, mut to) = (client, server);
         let mut messages = Messages::default();
         while let Some(message) = messages.next(&mut from) {
-            if messages.is_change(&message) {
+            let notes = next.load(Ordering::SeqCst) == Cut::Note as u8;
+            if (notes && messages.is_note(&message)) || (!notes && messages.is_change(&message)) {
                 let cut = next.swap(Cut::Never as u8, Ordering::SeqCst);
                 if cut != Cut::Never as u8 {
                     doomed.store(cut, Ordering::SeqCst);
                     cuts.fetch_add(1, Ordering::SeqCst);
                 }
-                if cut == Cut::Before as u8 {
+                if cut == Cut::Before as u8 || cut == Cut::Note as u8 {
                     break;
                 }
             }
@@ -109,45 +113,4 @@ fn pass(client: TcpStream, server: TcpStream, next: Arc<AtomicU8>, cuts: Arc<Ato
         }
         let _ = from.shutdown(Shutdown::Both);
     });
-}
-
-/// What a client says, message by message.
-#[derive(Default)]
-struct Messages {
-    begun: bool,
-    /// Names of prepared statements that change rows.
-    changes: BTreeSet<Vec<u8>>,
-}
-
-impl Messages {
-    fn next(&mut self, from: &mut TcpStream) -> Option<Vec<u8>> {
-        // The first message has no kind.
-        let head = if self.begun { 5 } else { 4 };
-        self.begun = true;
-        let mut message = vec![0; head];
-        from.read_exact(&mut message).ok()?;
-        let length = message.last_chunk::<4>().expect("it is longer");
-        let rest = (u32::from_be_bytes(*length) as usize).checked_sub(4)?;
-        message.resize(head + rest, 0);
-        from.read_exact(&mut message[head..]).ok()?;
-        Some(message)
-    }
-
-    /// Whether a message has the server change rows; remembers what was prepared to do so.
-    fn is_change(&mut self, message: &[u8]) -> bool {
-        let mut texts = message.get(5..).unwrap_or_default().split(|byte| *byte == 0);
-        let (first, second) = (texts.next(), texts.next());
-        match message[0] {
-            b'P' => {
-                let sql = String::from_utf8_lossy(second.unwrap_or_default()).into_owned();
-                if sql.contains("fence AS MATERIALIZED") {
-                    self.changes.insert(first.unwrap_or_default().to_vec());
-                }
-                false
-            }
-            b'B' => self.changes.contains(second.unwrap_or_default()),
-            b'Q' => first.is_some_and(|sql| sql.starts_with(b"COMMIT")),
-            _ => false,
-        }
-    }
 }

@@ -18,7 +18,10 @@ use bowline_store::{
     Sweep, Want,
 };
 
-use crate::place::Place;
+use crate::{
+    place::Place,
+    proxy::{Cut, Proxy},
+};
 
 /// Long enough for a loaded machine to renew in time, short enough to wait for.
 const LEASE: Duration = Duration::from_secs(3);
@@ -92,7 +95,7 @@ struct Member {
 impl Member {
     fn join(place: &Place) -> Self {
         let store = PostgresStore::open_with(&place.url(), place.settings()).expect("it opens");
-        let join = Join { identity: "test".into(), lease: LEASE, now: now() };
+        let join = Join { identity: "test".into(), lease: LEASE, now: now(), again: None };
         let epoch = wait(store.join(join)).expect("it may enter").epoch;
         Self { store, epoch }
     }
@@ -244,6 +247,39 @@ fn hints_reach_other_processes() {
     });
 }
 
+/// What could not be sent is sent again.
+#[test]
+fn a_hint_that_was_cut_off_reaches_other_processes_nevertheless() {
+    let place = Place::new();
+    let mut settings = place.settings();
+    settings.poll = Duration::from_secs(3_600);
+    let (proxy, url) = Proxy::before(&place.url());
+    let one = PostgresStore::open_with(&url, settings.clone()).expect("it opens");
+    let two = PostgresStore::open_with(&place.url(), settings).expect("it opens");
+    let mut hints = two.watch();
+    let turn = Hint::Turn(NAMESPACE, Queue::from("turns"));
+    let mut uuid = 0;
+    let mut start = || {
+        uuid += 1;
+        wait(one.post(vec![starting(uuid)])).remove(0).expect("it starts");
+    };
+    hear(&mut hints, &turn, &mut start);
+    for cut in 1..=3 {
+        // Nothing of what was started before is still to be told.
+        while hints.take().contains(&turn) {
+            thread::park_timeout(Duration::from_millis(300));
+        }
+        proxy.cut(Cut::Note);
+        start();
+        let begun = Instant::now();
+        while !hints.take().contains(&turn) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "it was never told");
+            thread::park_timeout(Duration::from_millis(5));
+        }
+        assert_eq!(proxy.cuts(), cut, "it was cut off first");
+    }
+}
+
 /// Without a single notification the same is found, by looking.
 #[test]
 fn without_hints_everything_is_found_later() {
@@ -253,7 +289,7 @@ fn without_hints_everything_is_found_later() {
     settings.poll = Duration::from_millis(200);
     let open = || PostgresStore::open_with(&place.url(), settings.clone()).expect("it opens");
     let (one, two) = (open(), open());
-    let join = Join { identity: "test".into(), lease: LEASE, now: now() };
+    let join = Join { identity: "test".into(), lease: LEASE, now: now(), again: None };
     let epoch = wait(two.join(join)).expect("it may enter").epoch;
     let two = Member { store: two, epoch };
     wait(one.post(vec![starting(7)])).remove(0).expect("it starts");

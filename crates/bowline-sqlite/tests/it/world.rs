@@ -131,7 +131,7 @@ pub(crate) async fn commit(store: &dyn Store, commit: Commit) -> Result<Committe
 
 pub(crate) async fn join(store: &dyn Store) -> Epoch {
     let lease = std::time::Duration::from_secs(10);
-    let join = Join { identity: "test".into(), lease, now: NOW };
+    let join = Join { identity: "test".into(), lease, now: NOW, again: None };
     store.join(join).await.expect("a member may enter").epoch
 }
 

@@ -8,7 +8,7 @@ use super::{
     wait::block_on,
     world::{World, attempt, heartbeat, refused},
 };
-use crate::{ClaimedActivity, Error, HeartbeatReply, Proof, Renewal, Sighting};
+use crate::{ClaimedActivity, Error, HeartbeatReply, Join, Proof, Renewal, Sighting};
 
 fn begun(world: &World<'_>) -> ClaimedActivity {
     let run = world.start(&format!("run-{}", world.id()));
@@ -78,6 +78,21 @@ pub fn a_dead_member_cannot_renew(harness: &dyn Harness) {
     let renewed = world.renew(Renewal { heartbeats, ..world.renewal() });
     assert_eq!(renewed.heartbeats, [HeartbeatReply::Gone]);
     assert_eq!(renewed.cancels, []);
+}
+
+/// Whoever was replaced does not enter again: two of them would throw each other out for ever.
+pub fn whoever_was_replaced_does_not_enter_again(harness: &dyn Harness) {
+    let mut world = World::new(harness);
+    let replaced = world.epoch;
+    world.reopen();
+    let join = Join {
+        identity: "suite".into(),
+        lease: std::time::Duration::from_secs(60),
+        now: world.now(),
+        again: Some(replaced),
+    };
+    refused!(block_on(world.store().join(join)), Error::Fenced);
+    world.renew(world.renewal());
 }
 
 /// How far word of a cancel has come is kept; the first sighting stays.

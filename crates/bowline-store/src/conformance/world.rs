@@ -59,7 +59,7 @@ impl<'h> World<'h> {
     }
 
     pub(super) fn join(&self) -> Epoch {
-        let join = Join { identity: "suite".into(), lease: LEASE, now: self.now() };
+        let join = Join { identity: "suite".into(), lease: LEASE, now: self.now(), again: None };
         block_on(self.store().join(join)).expect("a member may enter").epoch
     }
 

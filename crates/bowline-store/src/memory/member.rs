@@ -4,12 +4,17 @@ use bowline_core::{Epoch, EventId, Place, RunId, Time, lose};
 
 use super::{Data, settle::proves};
 use crate::{
-    AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed, Result, Sighting,
+    AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed, Result, Sighting,
 };
 
 impl Data {
     pub(super) fn join(&mut self, join: &Join) -> Result<Joined> {
         self.clock(join.now);
+        // In one process nobody is given up for silence: whoever is out was replaced.
+        if join.again.is_some() && join.again != self.given_up {
+            return Err(Error::Fenced);
+        }
+        self.given_up = None;
         self.rows.epoch.0 += 1;
         let epoch = self.rows.epoch;
         self.index.joined(epoch);

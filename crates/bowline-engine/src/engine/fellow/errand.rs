@@ -107,7 +107,9 @@ pub(crate) async fn run(core: Arc<Core>) {
             core.bells.asked.notified().await;
         }
         let given = std::mem::take(&mut replies);
-        match core.retrying(|| core.store.answer(core.epoch, given.clone())).await {
+        let epoch = core.epoch();
+        let answered = core.retrying(|| core.store.answer(epoch, given.clone())).await;
+        match core.heed(epoch, answered) {
             Ok(pending) => {
                 replies = pending.into_iter().map(|pending| core.carry_out(pending.ask)).collect();
             }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    ActivityLive, ActivitySpec, Blob, ControlQueue, Ending, EventId, Identity, Name, Payload,
-    Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
+    ActivityLive, ActivitySpec, Blob, ControlQueue, Ending, Epoch, EventId, Identity, Name,
+    Payload, Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
 };
 use bowline_store::{
     AttemptRef, ClaimActivities, ClaimedActivity, Heartbeat, HeartbeatReply, HolderKind, Proof,
@@ -51,7 +51,7 @@ impl Core {
         let bell = self.polls.bell(Want::Activity, self.settings.namespace, queue);
         while !wait.gone.is_cancelled() {
             let claim = ClaimActivities {
-                epoch: self.epoch,
+                epoch: Epoch::default(),
                 namespace: self.settings.namespace,
                 queue: queue.clone(),
                 names: Vec::new(),
@@ -60,7 +60,9 @@ impl Core {
                 worker: worker.clone(),
                 now: self.now(),
             };
-            let mut claimed = self.retrying(|| self.store.claim_activities(claim.clone())).await?;
+            let claim =
+                |epoch| self.store.claim_activities(ClaimActivities { epoch, ..claim.clone() });
+            let mut claimed = self.as_member(claim).await?;
             if let Some(claimed) = claimed.pop() {
                 bell.notify_one();
                 self.meter.attempts_started.add(1);

@@ -227,7 +227,7 @@ impl Core {
         question: Question,
         until: Time,
     ) -> Result<QueryAnswer> {
-        let id = stand::id(self.epoch, self.draw());
+        let id = stand::id(self.epoch(), self.draw());
         let answer = self.queries.add(run, RemoteQuery { id, question })?;
         let answered = tokio::select! {
             answer = answer => answer.map_err(|_| Error::ShuttingDown),
@@ -357,7 +357,7 @@ impl Core {
     /// A worker answers a question; false if nobody waits for it any more.
     pub(crate) async fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
         let home = stand::home(id);
-        if home == self.epoch || self.queries.knows(run, id) {
+        if home == self.epoch() || self.queries.knows(run, id) {
             return self.queries.answer(run, id, answer);
         }
         self.run_errand(home, Errand::Answer { run, id, answer }).await == Some(Went::Done)

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Blob, Draft, Event, EventId, FailTurn, Name, Queue, RunId, StartTurn, State, Token, TurnAnswer,
-    TurnVerdict, UpdateRequest, WorkflowId,
+    Blob, Draft, Epoch, Event, EventId, FailTurn, Name, Queue, RunId, StartTurn, State, Token,
+    TurnAnswer, TurnVerdict, UpdateRequest, WorkflowId,
 };
 use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
 
@@ -113,7 +113,7 @@ impl Core {
     ) -> Result<Option<RemoteTurn>> {
         loop {
             let claim = ClaimRuns {
-                epoch: self.epoch,
+                epoch: Epoch::default(),
                 namespace: self.settings.namespace,
                 want: StoreWant::RemoteTurn,
                 queues: vec![queue.clone()],
@@ -122,7 +122,8 @@ impl Core {
                 now: self.now(),
             };
             let asked = self.queries.asked();
-            let mut claimed = self.retrying(|| self.store.claim_runs(claim.clone())).await?;
+            let claim = |epoch| self.store.claim_runs(ClaimRuns { epoch, ..claim.clone() });
+            let mut claimed = self.as_member(claim).await?;
             let Some(claimed) = claimed.pop() else { return Ok(None) };
             match self.start_turn(&claimed.read, start, asked).await {
                 Ok(Some(turn)) => return Ok(Some(turn)),
@@ -269,7 +270,7 @@ impl Core {
     pub(crate) async fn leave_queue(self: &Arc<Self>, queue: &Queue) -> Result<()> {
         loop {
             let claim = ClaimRuns {
-                epoch: self.epoch,
+                epoch: Epoch::default(),
                 namespace: self.settings.namespace,
                 want: StoreWant::RemoteTurn,
                 queues: vec![queue.clone()],
@@ -277,7 +278,8 @@ impl Core {
                 count: limits::CLAIM_RUNS,
                 now: self.now(),
             };
-            let mut claimed = self.retrying(|| self.store.claim_runs(claim.clone())).await?;
+            let claim = |epoch| self.store.claim_runs(ClaimRuns { epoch, ..claim.clone() });
+            let mut claimed = self.as_member(claim).await?;
             // A queue that belongs to everybody cannot be left.
             claimed.retain(|claimed| claimed.read.head.record.sticky.is_some());
             if claimed.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bowline_core::{Fence, Number, Received, RunId, State, Time, TurnRecord, Version};
+use bowline_core::{Epoch, Fence, Number, Received, RunId, State, Time, TurnRecord, Version};
 use bowline_replay::Replay;
 
 use super::offer::{Offer, Taken};
@@ -121,6 +121,13 @@ impl Cache {
     pub(super) fn oldest(&self) -> Option<RunId> {
         let mut oldest = self.order.values();
         oldest.find(|run| self.runs.get(run).is_some_and(Cached::is_idle)).copied()
+    }
+
+    /// What is held under an epoch, or an older one, goes.
+    pub(super) fn forget(&mut self, epoch: Epoch) {
+        let lost = self.runs.iter().filter(|(_, cached)| cached.fence.epoch <= epoch);
+        let lost: Vec<RunId> = lost.map(|(run, _)| *run).collect();
+        lost.into_iter().for_each(|run| self.remove(run));
     }
 
     pub(super) fn runs(&self) -> Vec<RunId> {

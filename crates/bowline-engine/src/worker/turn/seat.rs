@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use bowline_core::{Fence, RunId, Time};
+use bowline_core::{Epoch, Fence, RunId, Time};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -58,6 +58,11 @@ impl Shared {
     /// Everything that the thread holds, or is about to.
     pub(super) fn take_all(&self) -> BTreeMap<RunId, Held> {
         std::mem::take(&mut *self.held.lock())
+    }
+
+    /// What is held under an epoch, or an older one, is gone.
+    pub(super) fn forget(&self, epoch: Epoch) {
+        self.held.lock().retain(|_, held| held.fence.epoch > epoch);
     }
 
     pub(super) fn holds(&self, run: RunId) -> bool {

@@ -7,7 +7,9 @@ use std::{
     time::Duration,
 };
 
-use bowline_core::{Command, Decided, Draft, Event, Name, Payload, Received, RunId, State, Time};
+use bowline_core::{
+    Command, Decided, Draft, Event, Fence, Name, Payload, Received, RunId, State, Time,
+};
 use bowline_replay::{Fault, Replay};
 use tokio::sync::{Notify, mpsc};
 
@@ -113,7 +115,8 @@ impl Thread {
                 Work::Claimed(lease) => self.claimed(*lease),
                 Work::Inbox(run, inbox) => self.inbox(run, inbox),
                 Work::Ended(run, offer) => self.ended(run, offer),
-                Work::Committed(run, done) => self.committed(run, *done),
+                Work::Committed(run, fence, done) => self.committed(run, fence, *done),
+                Work::Forget(epoch) => self.cache.forget(epoch),
                 Work::Closed(run) => self.forget(run),
                 Work::MakeRoom => {}
                 Work::Query(run, name, input, reply) => {
@@ -174,8 +177,11 @@ impl Thread {
         }
     }
 
-    fn committed(&mut self, run: RunId, done: Result<TurnDone>) {
-        let Some(cached) = self.cache.touch(run) else { return };
+    fn committed(&mut self, run: RunId, fence: Fence, done: Result<TurnDone>) {
+        // An answer that was under way while the run was lost, and claimed again, is not about what
+        // is held now.
+        let is_its = |cached: &&mut Cached| cached.fence == fence;
+        let Some(cached) = self.cache.touch(run).filter(is_its) else { return };
         match done {
             Ok(done) => {
                 cached.committed(done);
@@ -267,7 +273,7 @@ impl Thread {
             let (ended, answers) = taken.apart();
             let done = core.commit_turn(lease, decided, ended).await;
             Taken::answer(answers, done.is_ok());
-            seat.send(Work::Committed(run, Box::new(done))).await;
+            seat.send(Work::Committed(run, lease.1, Box::new(done))).await;
         });
     }
 

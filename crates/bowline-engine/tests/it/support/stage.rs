@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 
 use super::{
     gate::{Gated, Gates},
-    stores::{self, Open},
+    stores::{self, Kept},
 };
 use crate::world::{QUEUE, history, within};
 
@@ -31,9 +31,17 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Plays a story on every store.
 pub(crate) async fn each(story: impl AsyncFn(Stage)) {
-    for (name, open) in stores::all() {
+    for (name, kept) in stores::all() {
         eprintln!("on the store {name}");
-        story(Stage::new(open)).await;
+        story(Stage::new(kept)).await;
+    }
+}
+
+/// Plays a story on every store in which a member can be given up by others.
+pub(crate) async fn each_shared(story: impl AsyncFn(Stage)) {
+    for (name, kept) in stores::all().filter(|(_, kept)| kept.give_up.is_some()) {
+        eprintln!("on the store {name}");
+        story(Stage::new(kept)).await;
     }
 }
 
@@ -42,18 +50,18 @@ pub(crate) struct Stage {
     pub(crate) gates: Gates,
     pub(crate) clock: Arc<ManualClock>,
     ids: Arc<CountedIds>,
-    open: Open,
+    kept: Kept,
     store: Mutex<Arc<dyn Store>>,
 }
 
 impl Stage {
-    fn new(open: Open) -> Self {
+    fn new(kept: Kept) -> Self {
         Self {
             gates: Gates::default(),
             clock: Arc::new(ManualClock::default()),
             ids: Arc::new(CountedIds::default()),
-            store: Mutex::new(open()),
-            open,
+            store: Mutex::new((kept.open)()),
+            kept,
         }
     }
 
@@ -95,7 +103,12 @@ impl Stage {
 
     /// Opens the store again, as after a crash of whoever had it.
     pub(crate) fn reopen(&self) {
-        *self.store.lock().unwrap() = (self.open)();
+        *self.store.lock().unwrap() = (self.kept.open)();
+    }
+
+    /// Whoever has the store is given up by others; its process lives on.
+    pub(crate) fn give_up(&self) {
+        (self.kept.give_up.as_ref().expect("a store that is shared"))();
     }
 
     /// The moment so many seconds from now.

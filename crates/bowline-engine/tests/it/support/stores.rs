@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use bowline_core::Epoch;
 use bowline_postgres::{PostgresStore, Settings};
 use bowline_sqlite::SqliteStore;
 use bowline_store::{Store, memory::MemoryStore};
@@ -23,25 +24,34 @@ use tempfile::TempDir;
 /// one before was killed.
 pub(crate) type Open = Box<dyn Fn() -> Arc<dyn Store>>;
 
+/// A store, and how whoever has it is given up as others do it: by members that have not heard of
+/// it for too long. A file belongs to one process, and has no such others.
+pub(crate) struct Kept {
+    pub(crate) open: Open,
+    pub(crate) give_up: Option<Box<dyn Fn()>>,
+}
+
 /// An empty store of its kind, if there is one here.
-type Kind = fn() -> Option<Open>;
+type Kind = fn() -> Option<Kept>;
 
 const KINDS: &[(&str, Kind)] = &[("memory", memory), ("sqlite", sqlite), ("postgres", postgres)];
 
 /// An empty store of every kind, by name.
-pub(crate) fn all() -> impl Iterator<Item = (&'static str, Open)> {
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, Kept)> {
     KINDS.iter().filter_map(|(name, kind)| Some((*name, kind()?)))
 }
 
-fn memory() -> Option<Open> {
+fn memory() -> Option<Kept> {
     let store = MemoryStore::new();
-    Some(Box::new(move || Arc::new(store.reopen())))
+    let own = store.clone();
+    let open = Box::new(move || -> Arc<dyn Store> { Arc::new(store.reopen()) });
+    Some(Kept { open, give_up: Some(Box::new(move || own.evict())) })
 }
 
-fn sqlite() -> Option<Open> {
+fn sqlite() -> Option<Kept> {
     let folder = TempDir::new().expect("there is room for a folder");
     let opened = Mutex::new(None::<Arc<SqliteStore>>);
-    Some(Box::new(move || {
+    let open = Box::new(move || -> Arc<dyn Store> {
         let mut opened = opened.lock();
         // Whoever had it may still hold on to it, as no dead process does.
         if let Some(before) = opened.take() {
@@ -49,7 +59,8 @@ fn sqlite() -> Option<Open> {
         }
         let store = SqliteStore::open(folder.path().join("store.db")).expect("the file is free");
         opened.insert(Arc::new(store)).clone()
-    }))
+    });
+    Some(Kept { open, give_up: None })
 }
 
 /// A schema of its own in the database that `cargo xtask test` starts.
@@ -64,6 +75,14 @@ impl Schema {
     fn close(&self) -> bool {
         let before = self.opened.lock().take();
         before.map(|store| wait(store.close())).is_some()
+    }
+
+    /// Another member says that whoever has it is out of touch. The hint goes to this process.
+    fn give_up(&self) {
+        let name = &self.settings.schema;
+        self.execute(format!("UPDATE {name}.members SET state = 2 WHERE state = 0"));
+        let store = self.opened.lock().clone().expect("somebody has it");
+        wait(async move { drop(store.evict(Epoch(0)).await) });
     }
 
     /// Speaks to the database itself, on a thread of its own: the one that tells the story may be
@@ -88,7 +107,7 @@ impl Drop for Schema {
     }
 }
 
-fn postgres() -> Option<Open> {
+fn postgres() -> Option<Kept> {
     static SCHEMAS: AtomicU64 = AtomicU64::new(0);
     let Ok(url) = std::env::var("BOWLINE_TEST_POSTGRES") else {
         eprintln!("not on the store postgres: BOWLINE_TEST_POSTGRES is not set");
@@ -101,8 +120,9 @@ fn postgres() -> Option<Open> {
     // There is one process in a story: nobody else is told, and nothing comes by the wall clock.
     settings.hints = false;
     settings.poll = Duration::from_secs(100_000);
-    let schema = Schema { url, settings, opened: Mutex::default() };
-    Some(Box::new(move || {
+    let schema = Arc::new(Schema { url, settings, opened: Mutex::default() });
+    let own = schema.clone();
+    let open = Box::new(move || -> Arc<dyn Store> {
         if schema.close() {
             // The process that had it is dead, and somebody has seen it.
             let name = &schema.settings.schema;
@@ -111,7 +131,8 @@ fn postgres() -> Option<Open> {
         let store = PostgresStore::open_with(&schema.url, schema.settings.clone());
         let store = Arc::new(store.expect("the database runs"));
         schema.opened.lock().insert(store).clone()
-    }))
+    });
+    Some(Kept { open, give_up: Some(Box::new(move || own.give_up())) })
 }
 
 /// Waits on a thread of its own: the one that tells the story may be a runtime's.

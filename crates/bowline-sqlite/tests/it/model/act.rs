@@ -122,7 +122,12 @@ impl Actor {
     }
 
     async fn join(&mut self, note: &str) {
-        let join = Join { identity: "model".into(), lease: Duration::from_secs(9), now: self.now };
+        let join = Join {
+            identity: "model".into(),
+            lease: Duration::from_secs(9),
+            now: self.now,
+            again: None,
+        };
         let joined = self.both.same(|store| store.join(join.clone()), note).await;
         self.epoch = joined.expect("a member may enter").epoch;
     }

@@ -1,0 +1,125 @@
+//! Who this process is in the store, and what becomes of it when others have given it up.
+//!
+//! In:    answers that say that this opening of the store is over.
+//! Out:   all code of the lost epoch told to stop; once it has, a new epoch, and work goes on.
+//! Never: touches what belongs to others by then, or fights for a store in which it was replaced.
+
+use std::sync::Arc;
+
+use bowline_core::Epoch;
+use bowline_store::Join;
+use tokio::sync::watch;
+
+use super::super::{Core, watch as hints};
+use crate::{Error, Result};
+
+/// Who this process is.
+#[derive(Debug)]
+pub(crate) struct Standing(watch::Sender<Now>);
+
+#[derive(Clone, Copy, Debug)]
+struct Now {
+    epoch: Epoch,
+    /// Others have given this epoch up.
+    is_out: bool,
+}
+
+impl Standing {
+    pub(crate) fn new(epoch: Epoch) -> Self {
+        Self(watch::Sender::new(Now { epoch, is_out: false }))
+    }
+
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.0.borrow().epoch
+    }
+
+    pub(crate) fn is_out(&self) -> bool {
+        self.0.borrow().is_out
+    }
+
+    /// This epoch is over. True the first time; what is said of an earlier one is old news.
+    fn lose(&self, epoch: Epoch) -> bool {
+        self.0.send_if_modified(|now| {
+            let is_news = now.epoch == epoch && !now.is_out;
+            now.is_out |= is_news;
+            is_news
+        })
+    }
+
+    fn enter(&self, epoch: Epoch) {
+        self.0.send_replace(Now { epoch, is_out: false });
+    }
+
+    async fn is_in(&self) {
+        // The sender is here: it cannot be gone.
+        let _ = self.0.subscribe().wait_for(|now| !now.is_out).await;
+    }
+}
+
+impl Core {
+    /// Passes an answer on that was given to this epoch. One that says that it is over has
+    /// everything stopped that was begun in its name.
+    pub(crate) fn heed<T>(&self, epoch: Epoch, answer: Result<T>) -> Result<T> {
+        let is_over = answer.as_ref().is_err_and(Error::is_lost);
+        if is_over && !self.stopping.is_cancelled() && self.standing.lose(epoch) {
+            tracing::error!(epoch = epoch.0, "this process was given up: what it runs is stopped");
+            if let Some(local) = self.local.get() {
+                local.all_lost(epoch);
+            }
+            self.bells.renew.notify_one();
+        }
+        answer
+    }
+
+    /// Something that only a member may do, for somebody who waits. Whoever was given up enters
+    /// again first.
+    pub(crate) async fn as_member<T, F>(&self, call: impl Fn(Epoch) -> F) -> Result<T>
+    where
+        F: Future<Output = bowline_store::Result<T>>,
+    {
+        loop {
+            let epoch = self.epoch();
+            let answer = self.heed(epoch, self.retrying(|| call(epoch)).await);
+            if !answer.as_ref().is_err_and(Error::is_lost) {
+                return answer;
+            }
+            tokio::select! {
+                biased;
+                () = self.stopping.cancelled() => return answer,
+                () = self.standing.is_in() => {}
+            }
+        }
+    }
+
+    /// Enters the store again under a new epoch, once nothing of the lost one runs any more. False
+    /// if somebody else is there instead, or the store was closed: then it is over for good.
+    pub(super) async fn enter_again(self: &Arc<Self>) -> bool {
+        if let Some(local) = self.local.get() {
+            local.rest().await;
+        }
+        let before = self.epoch();
+        let entered = self.patiently(|| {
+            self.store.join(Join {
+                identity: self.settings.identity.clone(),
+                lease: self.settings.lease,
+                now: self.now(),
+                again: Some(before),
+            })
+        });
+        match entered.await {
+            Ok(joined) => {
+                tracing::warn!(before = before.0, epoch = joined.epoch.0, "entered again");
+                self.meter.rejoins.add(1);
+                self.standing.enter(joined.epoch);
+                // Hints of the time between went to nobody.
+                self.net.owe_any();
+                hints::everything(self);
+                true
+            }
+            Err(error) => {
+                tracing::error!(%error, "the store is somebody else's now; this engine stops");
+                false
+            }
+        }
+    }
+}
