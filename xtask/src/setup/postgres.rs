@@ -22,19 +22,34 @@ const VARIABLE: &str = "BOWLINE_TEST_POSTGRES";
 
 pub(super) const STEP: Step = Step {
     name: "postgres",
-    about: "a throwaway Postgres on a free port (BOWLINE_TEST_POSTGRES)",
+    about: "a throwaway Postgres on a free port (BOWLINE_TEST_POSTGRES), and what tests need to \
+            start one of their own (BOWLINE_TEST_POSTGRES_BIN, _AS, _FOLDER)",
     wanted_by: &[],
     prepare,
 };
 
 fn prepare() -> Result<Ready> {
-    if let Some(url) = std::env::var_os(VARIABLE) {
-        return Ok(Ready { environment: vec![(VARIABLE, url)], guard: Box::new(()) });
-    }
     let programs = find::programs()?;
+    let mut environment = own(&programs)?;
+    if let Some(url) = std::env::var_os(VARIABLE) {
+        environment.push((VARIABLE, url));
+        return Ok(Ready { environment, guard: Box::new(()) });
+    }
     let cluster = Cluster::start(&programs)?;
-    let url = OsString::from(cluster.url());
-    Ok(Ready { environment: vec![(VARIABLE, url)], guard: Box::new(cluster) })
+    environment.push((VARIABLE, OsString::from(cluster.url())));
+    Ok(Ready { environment, guard: Box::new(cluster) })
+}
+
+/// For a test that stops and kills its server: where the programs are, what is written before them
+/// where they must not be run by root, and a folder that whoever runs them can reach.
+fn own(programs: &Path) -> Result<Vec<(&'static str, OsString)>> {
+    let (user, base) = servant()?;
+    let user = user.map(become_user).transpose()?.unwrap_or_default();
+    Ok(vec![
+        ("BOWLINE_TEST_POSTGRES_BIN", programs.into()),
+        ("BOWLINE_TEST_POSTGRES_AS", user.into()),
+        ("BOWLINE_TEST_POSTGRES_FOLDER", base.into()),
+    ])
 }
 
 struct Cluster {

@@ -1,76 +1,157 @@
-//! A process that works on whatever there is, until it is killed.
+//! A process that works on whatever there is and makes requests of its own, until it is killed. It
+//! says what was acknowledged, one line each.
 
-use std::{io::Read, sync::Arc, time::Duration};
-
-use bowline_core::{ActivitySpec, Failure, Name, Outcome, Payload, Queue};
-use bowline_engine::{
-    Engine, QueueOptions,
-    worker::{activity::ActivityContext, registry::activity_fn},
+use std::{
+    io::{Read, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
-use bowline_replay::{Context, Ended};
 
-use crate::schema;
+use bowline_core::{Cause, Name, RunId, Signal, Time};
+use bowline_engine::{
+    CancelRequest, Engine, Error, StartOptions,
+    clock::{Clock, Sleep, SystemClock},
+};
 
-/// Names the schema that a child works on; unset in the parent.
-pub(crate) const SCHEMA: &str = "BOWLINE_TEST_SCHEMA";
-pub(crate) const QUEUE: &str = "q";
-/// Long enough for a loaded machine to renew in time, short enough to wait for.
-pub(crate) const LEASE: Duration = Duration::from_secs(4);
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    Chance,
+    flows::{QUEUE, registered},
+    worker::Life,
+};
+
+/// Who asks.
+pub(crate) const CHILD: &str = "a child";
+/// How many requests a child makes at once.
+const CLIENTS: u64 = 4;
 
 /// Not a test of its own: the parent runs it in a process of its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn works_until_it_is_killed() {
-    let Ok(name) = std::env::var(SCHEMA) else { return };
-    let engine = Engine::builder(Arc::new(schema::open(&name)))
+    let Some(life) = Life::read() else { return };
+    let builder = Engine::builder(Arc::new(life.open()))
         .identity(format!("child {}", std::process::id()))
-        .lease(LEASE)
-        .threads(2)
-        .queue(QUEUE, QueueOptions::default())
-        .workflow("steps", Arc::new(steps))
-        .workflow("hold", Arc::new(hold))
-        .activity("step", activity_fn(|_, input| async move { Ok(input) }))
-        .activity("hold", activity_fn(until_told))
-        .start()
-        .await
-        .expect("the engine starts");
-    // The parent reads standard output.
-    #[allow(clippy::print_stdout)]
-    {
-        println!("at work");
+        .clock(Arc::new(Skewed { machine: SystemClock::default(), by: life.skew }))
+        .lease(life.lease)
+        .threads(2);
+    let engine = registered(builder).start().await.expect("the engine starts");
+    say(format_args!("at work"));
+    let calm = Arc::new(AtomicBool::new(false));
+    let clients = TaskTracker::new();
+    for client in 0..CLIENTS {
+        if let Some(seed) = life.seed {
+            clients.spawn(requests(engine.clone(), seed, client, calm.clone()));
+        }
     }
+    hears().await;
+    calm.store(true, Ordering::Relaxed);
+    clients.close();
+    clients.wait().await;
+    say(format_args!("calm"));
     // Ends with the parent, if the parent ends first.
-    let ends = tokio::task::spawn_blocking(|| std::io::stdin().read(&mut [0])).await;
-    drop((ends, engine));
+    while hears().await {}
+    drop(engine);
 }
 
-fn activity(name: &str) -> ActivitySpec {
-    let (name, queue) = (Name::from(name), Queue::from(QUEUE));
-    ActivitySpec { name, queue, ..ActivitySpec::default() }
+/// Waits for a word of the parent; false if there is no parent any more.
+async fn hears() -> bool {
+    let heard = tokio::task::spawn_blocking(|| std::io::stdin().read(&mut [0; 64])).await;
+    matches!(heard, Ok(Ok(1..)))
 }
 
-fn done(outcome: Outcome) -> Result<Option<Payload>, Ended> {
-    match outcome {
-        Outcome::Completed(result) => Ok(result),
-        Outcome::Cancelled(cause, ..) => Err(Ended::Cancelled(cause)),
-        other => Err(Ended::Failed(Failure::new(format!("{other:?}")))),
+/// The machine's clock, set wrong by so many seconds.
+struct Skewed {
+    machine: SystemClock,
+    by: i64,
+}
+
+impl Clock for Skewed {
+    fn now(&self) -> Time {
+        Time(self.machine.now().0 + self.by * 1_000_000)
+    }
+
+    fn sleep_until(&self, at: Time) -> Sleep {
+        let at = Time(at.0.saturating_sub(self.by * 1_000_000));
+        self.machine.sleep_until(at) // tidy: allow(sleep) A clock passes it on.
     }
 }
 
-/// Activities and timers, one after the other.
-async fn steps(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ended> {
-    for _ in 0..3 {
-        done(ctx.activity(activity("step")).await)?;
-        ctx.timer(Duration::from_millis(30)).await.expect("nobody cancels it");
+/// Says something to the parent, which may kill us in the middle of it, or not listen any more.
+pub(crate) fn say(what: std::fmt::Arguments<'_>) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{what}").and_then(|()| out.flush());
+}
+
+/// One request after the other, for as long as the process lives.
+async fn requests(engine: Engine, seed: u64, client: u64, calm: Arc<AtomicBool>) {
+    let mut chance = Chance(seed << 8 | client);
+    for number in 0_u64.. {
+        if calm.load(Ordering::Relaxed) {
+            return;
+        }
+        let id = format!("{seed}-{client}-{number}");
+        let run = start(&engine, &id).await;
+        match chance.below(8) {
+            0..3 => signal(&engine, run, &id).await,
+            3 | 4 => cancel(&engine, run, &id).await,
+            5 => {
+                signal(&engine, run, &id).await;
+                cancel(&engine, run, &id).await;
+            }
+            6 => terminate(&engine, run).await,
+            // Somebody else will look after it.
+            _ => continue,
+        }
+        patiently(|| engine.outcome(run)).await;
     }
-    Ok(None)
 }
 
-/// One activity that goes on until it is cancelled.
-async fn hold(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ended> {
-    done(ctx.activity(activity("hold")).await)
+/// Asks again until it is answered: the same request counts once.
+async fn patiently<T, F>(ask: impl Fn() -> F) -> Option<T>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    loop {
+        match ask().await {
+            Ok(answer) => return Some(answer),
+            Err(Error::Closed { .. }) => return None,
+            Err(Error::Store(_)) => tokio::task::yield_now().await,
+            Err(error) => panic!("an answer that nobody should get: {error}"),
+        }
+    }
 }
 
-async fn until_told(ctx: ActivityContext, _: Option<Payload>) -> Result<Option<Payload>, Failure> {
-    ctx.cancelled().await;
-    Err(Failure::new("told to stop"))
+async fn start(engine: &Engine, id: &str) -> RunId {
+    let options = StartOptions::new("order", id, QUEUE, None).request(id);
+    let run = patiently(|| engine.start(options.clone())).await.expect("a start is taken");
+    say(format_args!("ack start {id} {}", run.uuid));
+    run
 }
+
+async fn signal(engine: &Engine, run: RunId, id: &str) {
+    let id = format!("{id}-go");
+    let request_id = id.as_str().into();
+    let signal = Signal { name: Name::from("go"), request_id, ..Signal::default() };
+    if patiently(|| engine.signal(run, signal.clone())).await.is_some() {
+        say(format_args!("ack signal {id} {}", run.uuid));
+    }
+}
+
+async fn cancel(engine: &Engine, run: RunId, id: &str) {
+    let request = || CancelRequest { request_id: id.into(), ..CancelRequest::new("enough", CHILD) };
+    let receipt = patiently(|| engine.cancel(run, request())).await.expect("a cancel is taken");
+    say(format_args!("ack cancel {} {}", receipt.0, run.uuid));
+}
+
+async fn terminate(engine: &Engine, run: RunId) {
+    let cause = || Cause::requested("no more", CHILD);
+    let receipt = patiently(|| engine.terminate(run, cause())).await.expect("it is taken");
+    say(format_args!("ack terminate {} {}", receipt.0, run.uuid));
+}
+
+/// How long the parent lets a child be silent before it says that something is wrong.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);

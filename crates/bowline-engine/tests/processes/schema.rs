@@ -1,4 +1,4 @@
-//! A schema of its own, in the throwaway cluster that `cargo xtask test` starts.
+//! A schema of its own, in the throwaway cluster that `cargo xtask test` starts or in another one.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -7,52 +7,86 @@ use std::{
 
 use bowline_postgres::{PostgresStore, Settings};
 
-const VARIABLE: &str = "BOWLINE_TEST_POSTGRES";
+use crate::worker::Life;
+
+/// Long enough for a loaded machine to renew in time, short enough to wait for.
+pub(crate) const LEASE: Duration = Duration::from_secs(4);
 
 pub(crate) struct Schema {
-    pub(crate) name: String,
+    /// Where the database itself is, whatever stands in front of it.
+    url: String,
+    pub(crate) life: Life,
 }
 
 impl Schema {
+    /// In the cluster of all tests.
     pub(crate) fn new() -> Self {
-        static SCHEMAS: AtomicU64 = AtomicU64::new(0);
-        let own = SCHEMAS.fetch_add(1, Ordering::Relaxed);
-        Self { name: format!("processes_{}_{own}", std::process::id()) }
+        Self::at(&required("BOWLINE_TEST_POSTGRES"))
     }
 
-    pub(crate) fn open(&self) -> PostgresStore {
-        open(&self.name)
+    pub(crate) fn at(url: &str) -> Self {
+        static SCHEMAS: AtomicU64 = AtomicU64::new(0);
+        let own = SCHEMAS.fetch_add(1, Ordering::Relaxed);
+        let schema = format!("processes_{}_{own}", std::process::id());
+        let life = Life {
+            url: url.to_owned(),
+            schema,
+            lease: LEASE,
+            poll: Duration::from_secs(2),
+            hints: true,
+            seed: None,
+            skew: 0,
+        };
+        Self { url: url.to_owned(), life }
+    }
+
+    /// The same for a child that makes requests.
+    pub(crate) fn seeded(&self, seed: u64) -> Life {
+        Life { seed: Some(seed), ..self.life.clone() }
     }
 
     /// Ends every connection that anybody has to it, as a server does that is restarted.
     pub(crate) async fn cut(&self) {
-        let connected = tokio_postgres::connect(&url(), tokio_postgres::NoTls).await;
+        let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                   WHERE application_name = $1";
+        assert!(self.count(sql, &[&self.life.schema]).await > 0, "somebody was connected");
+    }
+
+    /// How many rows there are of what is meant.
+    pub(crate) async fn rows(&self, rows: &str) -> i64 {
+        let schema = &self.life.schema;
+        self.count(&format!("SELECT count(*) FROM {schema}.{rows}"), &[]).await
+    }
+
+    async fn count(&self, sql: &str, values: &[&(dyn tokio_postgres::types::ToSql + Sync)]) -> i64 {
+        let connected = tokio_postgres::connect(&self.url, tokio_postgres::NoTls).await;
         let (client, connection) = connected.expect("the database runs");
         let connection = tokio::spawn(connection);
-        let ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                    WHERE application_name = $1";
-        let ended = client.query(ends, &[&self.name]).await.expect("it may end them");
-        assert!(!ended.is_empty(), "somebody was connected");
+        let counted = client.query_one(sql, values).await.expect("it is SQL").get(0);
         drop(client);
         connection.await.expect("no panic").expect("it ends well");
+        counted
     }
 }
 
-/// Opens a schema of this name. Everybody who does is one durable system with all others.
-pub(crate) fn open(name: &str) -> PostgresStore {
-    let url = format!("{}?application_name={name}", url());
+/// Opens what a life is about. Everybody who does is one durable system with all others.
+pub(crate) fn open(life: &Life) -> PostgresStore {
+    let between = if life.url.contains('?') { '&' } else { '?' };
+    let url = format!("{}{between}application_name={}", life.url, life.schema);
     let mut settings = Settings::default();
-    name.clone_into(&mut settings.schema);
+    settings.schema.clone_from(&life.schema);
     settings.connections = 5;
-    settings.poll = Duration::from_secs(2);
-    PostgresStore::open_with(&url, settings).expect("the database runs")
+    settings.poll = life.poll;
+    settings.hints = life.hints;
+    settings.patience = Duration::from_secs(5);
+    // Whoever opens it may be cut off in the middle of that too.
+    let mut tries = (0..10).map(|_| PostgresStore::open_with(&url, settings.clone()));
+    tries.find_map(Result::ok).expect("the database runs")
 }
 
-fn url() -> String {
-    std::env::var(VARIABLE).unwrap_or_else(|_| {
-        panic!(
-            "{VARIABLE} is not set: run `cargo xtask test`, which starts a Postgres for the tests, \
-             or set it to the URL of a database that may be filled with rubbish"
-        )
+/// What `cargo xtask test` sets.
+pub(crate) fn required(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| {
+        panic!("{variable} is not set: run `cargo xtask test`, which prepares what the tests need")
     })
 }

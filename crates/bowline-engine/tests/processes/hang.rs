@@ -1,0 +1,105 @@
+//! A process that hangs for longer than its lease, and then goes on as if nothing had happened: it
+//! was given up meanwhile, its runs went on elsewhere, and what it still does changes nothing. It
+//! stops its code, and enters again without being restarted.
+
+use std::time::Duration;
+
+use bowline_core::{Payload, RunEnding};
+use bowline_engine::{CancelRequest, Engine, StartOptions};
+
+use crate::{
+    child::PATIENCE,
+    flows::QUEUE,
+    kill::{Team, parent},
+    longer,
+    schema::Schema,
+    verify::{ending, verify, within},
+    worker::{Promises, Worker},
+};
+
+/// Waits until so many members are in a state: 0 is there, 2 was given up.
+async fn members(schema: &Schema, state: u8, count: i64) {
+    let rows = format!("members WHERE state = {state}");
+    let waits = async {
+        while schema.rows(&rows).await != count {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, waits).await;
+    let is = schema.rows(&rows).await;
+    assert!(waited.is_ok() || is == count, "{is} members in state {state}, not {count}");
+}
+
+/// Waits until an attempt of this number runs.
+async fn runs(engine: &Engine, run: bowline_core::RunId, attempt: u32) -> bowline_core::EventId {
+    let looks = async {
+        loop {
+            let left = engine.leftovers(run).await?;
+            let running = left.attempts.iter().find(|line| line.running && line.attempt == attempt);
+            if let Some(line) = running {
+                return Ok::<_, bowline_engine::Error>(line.activity);
+            }
+        }
+    };
+    within("an attempt to run", looks).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_hangs_is_given_up_and_enters_again() {
+    let schema = Schema::new();
+    let engine = parent(&schema).await;
+    let promises = Promises::default();
+    let begin = || Worker::begin(&schema.life, &promises);
+    let mut hangs = begin();
+    hangs.says("at work").await;
+    let start = |id: &str| engine.start(StartOptions::new("hold", id, QUEUE, None));
+    let run = within("a start", start("hold")).await;
+    let held = runs(&engine, run, 1).await;
+    let mut other = begin();
+    other.says("at work").await;
+
+    hangs.hang();
+    members(&schema, 2, 1).await;
+    assert_eq!(runs(&engine, run, 2).await, held, "its activity is tried again, by the other one");
+    assert!(!hangs.has_said("told"), "nobody could tell it");
+
+    hangs.wake();
+    hangs.says("told lease_lost").await;
+    members(&schema, 0, 3).await;
+    assert!(hangs.lives(), "nobody restarted it");
+    assert_eq!(runs(&engine, run, 2).await, held, "what it did when it woke changed nothing");
+
+    // It is alone, and works.
+    other.kill();
+    runs(&engine, run, 3).await;
+    let request = CancelRequest::new("enough", "parent");
+    within("a cancel", engine.cancel_one(run, held, request)).await;
+    let told = RunEnding::Completed(Some(Payload::json("\"told\"")));
+    assert_eq!(ending(&engine, run).await, told);
+    hangs.says("told requested").await;
+    verify(&schema, &engine, &promises).await;
+    drop(hangs);
+    engine.close(Duration::from_secs(5)).await.expect("it ends well");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_hangs_under_load_everything_acknowledged_comes_to_its_end() {
+    let schema = Schema::new();
+    let mut team = Team::begin(&schema, 0x57a).await;
+    for hang in 0..3 * longer() {
+        team.work(20, schema.life.lease).await;
+        team.workers[hang % 3].hang();
+        let before = schema.rows("members WHERE state = 2").await;
+        members(&schema, 0, 3).await;
+        assert!(schema.rows("members WHERE state = 2").await > before, "it was given up");
+        team.workers[hang % 3].wake();
+        members(&schema, 0, 4).await;
+    }
+    team.calm().await;
+    let after = verify(&schema, &team.engine, &team.promises).await;
+    after.nothing_else_was_stopped();
+    assert!(after.promised("start ") > 20, "the children got somewhere");
+    assert!(team.workers.iter_mut().all(Worker::lives), "nobody was restarted");
+    drop(team.workers);
+    team.engine.close(Duration::from_secs(5)).await.expect("it ends well");
+}

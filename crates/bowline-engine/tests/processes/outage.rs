@@ -1,0 +1,80 @@
+//! The database itself is stopped, killed and started again, under load. An outage pauses work; it
+//! cancels nothing, and nobody comes back to find the own work stolen.
+
+use std::time::{Duration, Instant};
+
+use bowline_core::{Payload, RunEnding};
+use bowline_engine::{CancelRequest, Engine, StartOptions};
+
+use crate::{
+    cluster::{Cluster, Stop},
+    flows::QUEUE,
+    kill::Team,
+    longer,
+    schema::Schema,
+    verify::{ending, verify, within},
+};
+
+/// How often the database goes away.
+const OUTAGES: usize = 6;
+
+/// Long enough for a machine that has much else to do: nobody but the outage makes anybody late.
+const LEASE: Duration = Duration::from_secs(9);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_comes_and_goes_stops_nothing_and_loses_nothing() {
+    let mut cluster = Cluster::start();
+    let mut schema = Schema::at(&cluster.url());
+    schema.life.lease = LEASE;
+    let mut team = Team::begin(&schema, 0xd0c).await;
+    for outage in 0..OUTAGES * longer() {
+        team.work(15, LEASE / 3).await;
+        let how = [Stop::Fast, Stop::Immediate, Stop::Kill][outage % 3];
+        cluster.down(how);
+        cluster.up();
+    }
+    outlast_the_lease(&mut cluster, &schema, &mut team).await;
+    let stolen = schema.rows("members WHERE state = 2").await;
+    assert_eq!(stolen, 0, "nobody was given up");
+    team.calm().await;
+    let after = verify(&schema, &team.engine, &team.promises).await;
+    after.nothing_else_was_stopped();
+    after.nothing_was_stolen();
+    assert!(after.promised("start ") > OUTAGES, "the children got somewhere");
+    drop(team.workers);
+    team.engine.close(Duration::from_secs(5)).await.expect("it ends well");
+}
+
+/// An outage longer than any lease: what ran before runs afterwards, in the same process, as the
+/// same attempt.
+async fn outlast_the_lease(cluster: &mut Cluster, schema: &Schema, team: &mut Team) {
+    let options = StartOptions::new("hold", "through the outage", QUEUE, None);
+    let run = within("a start", team.engine.start(options)).await;
+    let runs = async |engine: &Engine| {
+        let left = within("a look", engine.leftovers(run)).await;
+        let line = left.attempts.first().filter(|line| line.running && !line.lost);
+        line.map(|line| (line.activity, line.attempt))
+    };
+    let begun = loop {
+        if let Some(begun) = runs(&team.engine).await {
+            break begun;
+        }
+    };
+    cluster.down(Stop::Immediate);
+    let down = Instant::now();
+    while down.elapsed() < LEASE * 4 / 3 {
+        std::thread::park_timeout(Duration::from_millis(200));
+    }
+    cluster.up();
+    // Long enough for whoever might want to give somebody up.
+    let back = Instant::now();
+    while back.elapsed() < LEASE * 3 / 2 {
+        assert_eq!(runs(&team.engine).await, Some(begun));
+        team.work(5, Duration::from_secs(1)).await;
+    }
+    assert_eq!(schema.rows("members WHERE state = 0").await, 4, "everybody is there still");
+    let request = CancelRequest::new("enough", "parent");
+    within("a cancel", team.engine.cancel_one(run, begun.0, request)).await;
+    let told = RunEnding::Completed(Some(Payload::json("\"told\"")));
+    assert_eq!(ending(&team.engine, run).await, told);
+}
