@@ -23,6 +23,7 @@ mod ranges;
 mod refusal;
 mod rules;
 mod search;
+mod space;
 mod state;
 mod status;
 #[cfg(test)]
@@ -57,6 +58,7 @@ pub use refusal::Refusal;
 pub use retry::{RetryPolicy, RetryState};
 pub use rules::{Conflict, Kind, ParentClose, Reuse, Rules};
 pub use search::{SearchAttributes, SearchField, SearchValue};
+pub use space::Space;
 pub use state::{OpenActivity, OpenChild, OpenExternal, OpenTimer, OpenUpdate, Requests, State};
 pub use status::Status;
 pub use time::{Span, Time};

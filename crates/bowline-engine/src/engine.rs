@@ -16,6 +16,7 @@ pub(crate) mod recover;
 pub(crate) mod remote;
 mod replace;
 pub(crate) mod run;
+pub(crate) mod space;
 pub(crate) mod submit;
 pub(crate) mod sweep;
 pub(crate) mod update;
@@ -68,6 +69,8 @@ pub(crate) struct Core {
     pub(crate) bells: watch::Bells,
     /// What is looked at even if every hint was lost.
     pub(crate) net: net::Net,
+    /// The namespaces that are looked after here.
+    pub(crate) spaces: space::Spaces,
     /// What is counted.
     pub(crate) meter: Meter,
     fences: AtomicU64,
@@ -113,6 +116,8 @@ impl Core {
         let epoch = store.join(join).await?.epoch;
         let Doors { followers, updates } = settings.doors.clone();
         let runtime = Handle::current();
+        let spaces = space::Spaces::default();
+        spaces.keep(settings.namespace, settings.retention);
         let mortal = settings.in_step.then(|| mortal::Mortal::new(runtime.clone()));
         let core = Arc::new(Self {
             store,
@@ -133,6 +138,7 @@ impl Core {
             queries: remote::Queries::default(),
             bells: watch::Bells::default(),
             net: net::Net::default(),
+            spaces,
             fences: AtomicU64::new(OWN_FENCES),
         });
         core.spawn(sweep::run(core.clone()));
@@ -169,8 +175,13 @@ impl Core {
         self.ids.draw(self.now())
     }
 
+    /// A run of the namespace that native code lives in.
     pub(crate) fn new_run(&self) -> RunId {
-        RunId { namespace: self.settings.namespace, uuid: self.draw() }
+        self.new_run_in(self.settings.namespace)
+    }
+
+    pub(crate) fn new_run_in(&self, namespace: Namespace) -> RunId {
+        RunId { namespace, uuid: self.draw() }
     }
 
     pub(crate) fn new_commit(&self) -> CommitId {

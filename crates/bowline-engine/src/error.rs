@@ -37,6 +37,9 @@ pub enum Error {
         /// Where it stands.
         status: Status,
     },
+    /// A namespace of that name is there already.
+    #[error("there is a namespace {0:?} already")]
+    NamespaceTaken(String),
     /// Nothing of that number is open in the run.
     #[error("run {run} has no open activity, timer or child with number {target}")]
     NoSuchTarget {
@@ -95,6 +98,7 @@ impl Error {
             Self::NotFound(_) => "missing",
             Self::Closed { .. } => "closed",
             Self::AlreadyStarted { .. } => "id_taken",
+            Self::NamespaceTaken(_) => "namespace_taken",
             Self::NoSuchTarget { .. } => "no_such_target",
             Self::Unregistered { .. } => "unregistered",
             Self::BadToken(_) => "bad_token",

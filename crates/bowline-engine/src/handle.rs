@@ -1,11 +1,13 @@
 //! The engine as doors see it: everything that can be asked of it.
 
+mod space;
+
 use std::{sync::Arc, time::Duration};
 
 use bowline_core::{
     Address, AskId, CancelActivity, Cause, ControlQueue, Ending, Event, EventId, FailTurn,
-    Identity, Name, NoticeId, Payload, Queue, ReceiptId, RunEnding, RunId, Signal, StartTurn,
-    State, Time, Token, TurnAnswer, UpdateId, UpdateRequest, UpdateStage, WorkflowId,
+    Identity, Name, Namespace, NoticeId, Payload, Queue, ReceiptId, RunEnding, RunId, Signal,
+    StartTurn, State, Time, Token, TurnAnswer, UpdateId, UpdateRequest, UpdateStage, WorkflowId,
 };
 use bowline_store::{
     Filter, Head, Leftovers, Page, Phase, Posted, Read, RunKey, RunRead, Store, Subtree,
@@ -24,11 +26,13 @@ use crate::{
 pub struct Engine {
     core: Arc<Core>,
     worker: Arc<Worker>,
+    namespace: Namespace,
 }
 
 impl Engine {
     pub(crate) fn new(core: Arc<Core>, worker: Arc<Worker>) -> Self {
-        Self { core, worker }
+        let namespace = core.settings.namespace;
+        Self { core, worker, namespace }
     }
 
     /// An engine on a store, to be told what to run.
@@ -46,7 +50,7 @@ impl Engine {
     /// # Errors
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn start(&self, options: StartOptions) -> Result<RunId> {
-        Ok(Box::pin(self.core.start(options)).await?.run)
+        Ok(Box::pin(self.core.start(self.namespace, options)).await?.run)
     }
 
     /// As [`start`](Self::start), saying also whether the run is a new one.
@@ -54,12 +58,12 @@ impl Engine {
     /// # Errors
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn begin(&self, options: StartOptions) -> Result<Started> {
-        Box::pin(self.core.start(options)).await
+        Box::pin(self.core.start(self.namespace, options)).await
     }
 
     /// An id for a run that is about to be.
     pub fn mint(&self) -> RunId {
-        self.core.new_run()
+        self.core.new_run_in(self.namespace)
     }
 
     /// Sends a signal.
@@ -90,7 +94,7 @@ impl Engine {
     /// the posting.
     pub fn prepare_start(&self, options: StartOptions) -> Result<Prepared<RunId>> {
         self.core.is_open()?;
-        self.core.prepare_start(options)
+        self.core.prepare_start(self.namespace, options)
     }
 
     /// Builds a signal that is sent with a transaction of the application's own.
@@ -270,8 +274,7 @@ impl Engine {
     /// # Errors
     /// If there is none.
     pub async fn current(&self, workflow_id: impl Into<WorkflowId>) -> Result<Head> {
-        let namespace = self.core.settings.namespace;
-        self.core.head(RunKey::Current(namespace, workflow_id.into())).await
+        self.core.head(RunKey::Current(self.namespace, workflow_id.into())).await
     }
 
     /// Where a run stands: its row, and its state folded from its events.
@@ -312,8 +315,7 @@ impl Engine {
     /// # Errors
     /// If the store fails.
     pub async fn find(&self, filter: Filter) -> Result<Page> {
-        let namespace = self.core.settings.namespace;
-        self.core.find(Filter { namespace, ..filter }).await
+        self.core.find(Filter { namespace: self.namespace, ..filter }).await
     }
 
     /// How far a cancel has come, as the store has it now.
@@ -390,7 +392,8 @@ impl Engine {
         start: StartTurn,
         wait: impl Into<Wait>,
     ) -> Result<Option<Taken>> {
-        Box::pin(self.core.poll_turn(queue, start, wait.into())).await
+        let place = (self.namespace, queue);
+        Box::pin(self.core.poll_turn(place, start, wait.into())).await
     }
 
     /// A remote worker answers a turn; with `again`, it takes the next one in the same breath.
@@ -427,7 +430,7 @@ impl Engine {
     /// # Errors
     /// If the store fails.
     pub async fn leave_queue(&self, queue: &Queue) -> Result<()> {
-        Box::pin(self.core.leave_queue(queue)).await
+        Box::pin(self.core.leave_queue((self.namespace, queue))).await
     }
 
     /// A remote worker waits for an activity.
@@ -441,7 +444,8 @@ impl Engine {
         control: ControlQueue,
         wait: impl Into<Wait>,
     ) -> Result<Option<RemoteActivity>> {
-        Box::pin(self.core.poll_activity(queue, worker, control, wait.into())).await
+        let place = (self.namespace, queue);
+        Box::pin(self.core.poll_activity(place, worker, control, wait.into())).await
     }
 
     /// A remote worker ends its attempt.

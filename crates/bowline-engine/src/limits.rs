@@ -17,6 +17,8 @@ pub const CLAIM_ACTIVITIES: usize = 256;
 pub const PAGE: usize = 200;
 /// How many alarms ring in one store call.
 pub const FIRE: usize = 500;
+/// How many namespaces one engine looks after.
+pub const NAMESPACES: usize = 10_000;
 /// How many rows one sweep touches.
 pub const SWEEP: usize = 2_000;
 /// How many reports of running attempts may wait.

@@ -36,6 +36,7 @@ mod run;
 mod settings;
 mod settle;
 mod shared;
+mod shelf;
 mod store;
 mod sweep;
 mod tls;

@@ -3,11 +3,12 @@
 
 use std::{future::Future, sync::Arc};
 
-use bowline_core::{Epoch, Time};
+use bowline_core::{Epoch, Time, Version};
 use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read,
-    Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, Word,
+    Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
+    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
+    Sweep, Swept, Word,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
@@ -18,7 +19,7 @@ use crate::{
     db::Outcome,
     find, fire, leftovers, member, post, read, settle,
     shared::Shared,
-    sweep,
+    shelf, sweep,
     tx::Wants,
     weight,
     work::Step,
@@ -161,6 +162,24 @@ impl Store for PostgresStore {
 
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
         self.alone(|shared| async move { leftovers::leftovers(&shared, &subtree).await })
+    }
+
+    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+        let count = puts.len();
+        let all = self.alone(|shared| async move {
+            let mut answers = Vec::new();
+            for put in &puts {
+                answers.push(shelf::shelve(&shared, put).await.map_err(Error::from));
+            }
+            Ok(answers)
+        });
+        Box::pin(async move {
+            all.await.unwrap_or_else(|error| (0..count).map(|_| Err(error.clone())).collect())
+        })
+    }
+
+    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
+        self.alone(|shared| async move { shelf::shelf(&shared, &shelf).await })
     }
 
     fn watch(&self) -> Hints {

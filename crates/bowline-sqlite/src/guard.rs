@@ -20,7 +20,7 @@ use rusqlite::{
 };
 
 /// The tables that are ours.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 15] = [
     "labels",
     "runs",
     "history",
@@ -35,6 +35,7 @@ const TABLES: [&str; 14] = [
     "serials",
     "members",
     "versions",
+    "bowline_shelves",
 ];
 
 /// Settings that take an argument and change nothing.

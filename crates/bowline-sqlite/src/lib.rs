@@ -37,6 +37,7 @@ mod run;
 mod settings;
 mod settle;
 mod shared;
+mod shelf;
 mod stats;
 mod store;
 mod sweep;

@@ -14,8 +14,10 @@ struct Step {
 }
 
 /// Steps are for ever: a released one is never edited, the next one changes what it made.
-const STEPS: &[Step] =
-    &[Step { version: 1, name: "tables", sql: include_str!("../migrations/0001_tables.sql") }];
+const STEPS: &[Step] = &[
+    Step { version: 1, name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
+    Step { version: 2, name: "shelves", sql: include_str!("../migrations/0002_shelves.sql") },
+];
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS versions (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum INTEGER NOT NULL

@@ -2,11 +2,12 @@
 
 use std::future::ready;
 
-use bowline_core::{Epoch, Time};
+use bowline_core::{Epoch, Time, Version};
 use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read,
-    Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept,
+    Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
+    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
+    Sweep, Swept,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
@@ -20,7 +21,7 @@ use crate::{
     fire::{Fire, fire},
     guard, leftovers, member, post, read, reader,
     settle::settle,
-    sweep, weight,
+    shelf, sweep, weight,
     writer::Order,
 };
 
@@ -178,6 +179,14 @@ impl Store for SqliteStore {
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
         let alive = self.shared.member();
         self.reading(move |db| leftovers::leftovers(db, &subtree, alive))
+    }
+
+    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+        self.many(puts, shelf::shelve, weight::shelve)
+    }
+
+    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
+        self.reading(move |db| shelf::shelf(db, &shelf))
     }
 
     fn watch(&self) -> Hints {

@@ -1,7 +1,7 @@
 //! About how many rows and bytes an item writes: what the size of a group is measured by.
 
 use bowline_core::{Message, Payload};
-use bowline_store::{Commit, Posting, Renewal, Settle};
+use bowline_store::{Commit, Posting, Renewal, Settle, Shelve};
 
 use crate::call::Weight;
 
@@ -51,6 +51,10 @@ pub(crate) fn settle(settle: &Settle) -> Weight {
 pub(crate) fn renewal(renewal: &Renewal) -> Weight {
     let bytes: usize = renewal.heartbeats.iter().map(|beat| payload(&beat.details)).sum();
     plus(rows(renewal.heartbeats.len() + renewal.sightings.len()), bytes)
+}
+
+pub(crate) fn shelve(put: &Shelve) -> Weight {
+    plus(ROW, put.bytes.as_ref().map_or(0, bowline_core::Blob::len))
 }
 
 fn message(message: &Message) -> usize {

@@ -20,6 +20,7 @@ pub mod query;
 pub mod race;
 pub mod retention;
 pub mod settle;
+pub mod shelf;
 pub mod start;
 pub mod timer;
 mod turn;
@@ -250,6 +251,13 @@ macro_rules! conformance {
             a_receipt_keeps_its_runs
             expiry_is_bounded
             the_current_run_outlives_older_ones
+            each_namespace_keeps_its_runs_for_its_own_time
+        }
+        $crate::conformance_group! { $open, shelf:
+            a_shelf_keeps_what_was_put_there
+            an_item_is_changed_by_one_at_a_time
+            an_item_is_taken_away
+            an_item_that_is_not_acceptable_changes_nothing
         }
         $crate::conformance_group! { $open, crash:
             what_was_posted_is_there
@@ -315,6 +323,7 @@ mod tests {
             include_str!("conformance/race.rs"),
             include_str!("conformance/retention.rs"),
             include_str!("conformance/settle.rs"),
+            include_str!("conformance/shelf.rs"),
             include_str!("conformance/start.rs"),
             include_str!("conformance/timer.rs"),
             include_str!("conformance/watch.rs"),

@@ -16,6 +16,7 @@ mod member;
 mod post;
 mod read;
 mod settle;
+mod shelf;
 mod sweep;
 mod watch;
 
@@ -41,6 +42,7 @@ pub use member::{
 pub use post::{NewReceipt, Posted, Posting, StartRun, may_reuse};
 pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
 pub use settle::{Foreseen, Settle, Settled, end_activity, keeps_row};
+pub use shelf::{ITEM_MAX, ITEM_NAME_MAX, Item, Shelf, Shelve, Which};
 pub use sweep::{Fired, Sweep, Swept};
 pub use watch::{Hint, Hints, Listeners, Word};
 
@@ -97,6 +99,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Tells what is left of a subtree: the one query behind `settled` and `clean`.
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>>;
+
+    /// Puts small values on shelves, or takes them away; answers with the new versions. Two who
+    /// change the same item never both succeed.
+    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<core::Version>>>;
+
+    /// Reads a shelf, in the order of names.
+    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>>;
 
     /// Hints that something may have happened. They may be lost, late or doubled.
     fn watch(&self) -> Hints;

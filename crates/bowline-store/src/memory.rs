@@ -18,6 +18,7 @@ mod post;
 mod read;
 mod row;
 mod settle;
+mod shelf;
 mod step;
 mod sweep;
 
@@ -27,14 +28,14 @@ use std::{
     sync::Arc,
 };
 
-use bowline_core::{Epoch, RunId, Time};
+use bowline_core::{Epoch, RunId, Time, Version};
 use parking_lot::Mutex;
 
 use crate::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Listeners, Page, Pending, Posted, Posting,
-    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept,
-    ready::Index,
+    Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Listeners, Page, Pending, Posted,
+    Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store,
+    Subtree, Sweep, Swept, ready::Index,
 };
 
 pub use fault::{Faults, Method, When};
@@ -228,6 +229,14 @@ impl Store for MemoryStore {
 
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
         self.call(Method::Leftovers, |data| data.leftovers(&subtree))
+    }
+
+    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+        self.calls(Method::Shelve, puts, Data::shelve)
+    }
+
+    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
+        self.call(Method::Shelf, |data| Ok(data.shelf(&shelf)))
     }
 
     fn watch(&self) -> Hints {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline_core::{Epoch, RunId, Time};
+use bowline_core::{Epoch, Namespace, RunId, Time};
 
 use crate::AttemptHit;
 
@@ -28,8 +28,8 @@ pub struct Sweep {
     pub now: Time,
     /// At most this many rows.
     pub limit: usize,
-    /// How long a closed run is kept.
-    pub retention: Option<Duration>,
+    /// How long closed runs of these namespaces are kept; those of others are kept for ever.
+    pub retention: Vec<(Namespace, Duration)>,
 }
 
 /// What was done.

@@ -41,19 +41,24 @@ pub struct Door {
 }
 
 struct Inner {
-    space: namespace::Space,
+    spaces: namespace::Spaces,
     workers: worker::Workers,
 }
 
 impl Door {
-    /// A door on an engine, whose runs all live in one namespace of this name.
+    /// A door on an engine. A namespace of this name is there from the beginning.
     pub fn new(engine: Engine, namespace: impl Into<String>) -> Self {
-        let space = namespace::Space::new(engine, namespace.into());
-        Self { inner: Arc::new(Inner { space, workers: worker::Workers::default() }) }
+        let spaces = namespace::Spaces::new(engine, namespace.into());
+        Self { inner: Arc::new(Inner { spaces, workers: worker::Workers::default() }) }
     }
 
-    fn space(&self, namespace: &str) -> Answer<&namespace::Space> {
-        self.inner.space.named(namespace)
+    /// Makes sure that the first namespace is registered, and looks after all the others.
+    pub(crate) async fn begin(&self) -> Answer<()> {
+        self.inner.spaces.begin().await
+    }
+
+    async fn space(&self, namespace: &str) -> Answer<Arc<namespace::Space>> {
+        self.inner.spaces.named(namespace).await
     }
 }
 
@@ -77,6 +82,9 @@ calls! {
     describe_namespace(DescribeNamespaceRequest) -> DescribeNamespaceResponse =
         namespace::describe;
     list_namespaces(ListNamespacesRequest) -> ListNamespacesResponse = namespace::list;
+    register_namespace(RegisterNamespaceRequest) -> RegisterNamespaceResponse =
+        namespace::register;
+    update_namespace(UpdateNamespaceRequest) -> UpdateNamespaceResponse = namespace::update;
     start_workflow_execution(StartWorkflowExecutionRequest) -> StartWorkflowExecutionResponse =
         start::start;
     signal_with_start_workflow_execution(SignalWithStartWorkflowExecutionRequest)

@@ -18,6 +18,8 @@ pub const MESSAGE_IN: usize = 16 * 1024 * 1024;
 pub const MESSAGE_OUT: usize = 64 * 1024 * 1024;
 /// How many runs stand on one page of a list.
 pub const LIST_PAGE: usize = 1_000;
+/// How many namespaces stand on one page of a list.
+pub const NAMESPACE_PAGE: usize = 1_000;
 /// How many workers' heartbeats are remembered.
 pub const WORKERS: usize = 10_000;
 /// For how long a worker that is silent is remembered.

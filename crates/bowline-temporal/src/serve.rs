@@ -30,6 +30,9 @@ pub enum ServeError {
         /// What the system says.
         why: io::Error,
     },
+    /// The registry of namespaces cannot be read or written.
+    #[error("the namespaces cannot be read: {0}")]
+    Namespaces(String),
     /// The server ended in a way of its own.
     #[error("the server ended: {0}")]
     Ended(String),
@@ -75,8 +78,9 @@ fn flatten(
 /// Opens a door to the network.
 ///
 /// # Errors
-/// If the address cannot be listened on.
+/// If the address cannot be listened on, or the namespaces cannot be read.
 pub async fn serve(door: Door, address: SocketAddr) -> Result<Listening, ServeError> {
+    door.begin().await.map_err(|why| ServeError::Namespaces(why.message().to_owned()))?;
     let cannot = |why| ServeError::Listen { address, why };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;

@@ -67,6 +67,7 @@ pub(crate) fn of(error: Error) -> Status {
             let text = format!("Workflow execution is already running. RunId: {run}.");
             detailed(Code::AlreadyExists, text, &detail)
         }
+        Error::NamespaceTaken(_) => Status::already_exists(text),
         Error::BadToken(_) => missing("the attempt that this token names is over"),
         Error::Unregistered { .. } | Error::Invalid(_) => invalid(text),
         Error::Query(_) => Status::resource_exhausted(text),
@@ -100,6 +101,11 @@ pub(crate) fn verdict(verdict: &TurnVerdict) -> Answer<()> {
         TurnVerdict::Failed(refusal) => Err(invalid(refusal.to_string())),
         _ => Ok(()),
     }
+}
+
+/// Something that is stored does not read.
+pub(crate) fn corrupt(what: &str) -> Status {
+    Status::data_loss(format!("{what} does not read"))
 }
 
 /// Stored bytes that cannot be shown.

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use bowline_core::Namespace;
 use bowline_store::{ClaimRuns, Want};
 
 use super::{
@@ -16,16 +17,18 @@ use crate::{Result, limits};
 /// Takes in whatever waits, until the engine stops.
 pub(crate) async fn run(core: Arc<Core>) {
     loop {
-        while pass(&core).await {}
+        for namespace in core.spaces.all() {
+            while pass(&core, namespace).await {}
+        }
         core.bells.intake.notified().await;
     }
 }
 
 /// Takes in a bounded number of runs; true if that got anywhere.
-async fn pass(core: &Arc<Core>) -> bool {
+async fn pass(core: &Arc<Core>, namespace: Namespace) -> bool {
     let claim = ClaimRuns {
         epoch: core.epoch(),
-        namespace: core.settings.namespace,
+        namespace,
         want: Want::Intake,
         queues: Vec::new(),
         names: Vec::new(),

@@ -42,7 +42,7 @@ impl Core {
     ) -> Result<RunId> {
         let head = self.head_of(run).await?;
         let current = RunKey::Current(run.namespace, head.workflow_id);
-        let newcomer = Newcomer::Fork { of: run, at, new: self.new_run() };
+        let newcomer = Newcomer::Fork { of: run, at, new: self.new_run_in(run.namespace) };
         let birth = self.take_place(current, &newcomer, &cause).await?;
         // A child that ended while nobody was there to be told; one that ended later told the fork.
         for end in self.ends(&birth).await? {

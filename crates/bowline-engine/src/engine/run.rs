@@ -175,7 +175,8 @@ impl Core {
     }
 
     pub(crate) fn draft_of(&self, state: State, record: TurnRecord, consumed: Number) -> Draft {
-        Draft::new(state, record, consumed, self.now(), self.new_run())
+        let spare = self.new_run_in(state.run.namespace);
+        Draft::new(state, record, consumed, self.now(), spare)
     }
 }
 

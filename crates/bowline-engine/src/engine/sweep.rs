@@ -15,6 +15,10 @@ const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 pub(crate) async fn run(core: Arc<Core>) {
     loop {
         core.bells.sweep_due.lock().take();
+        // Another process may have changed how long runs are kept.
+        if let Err(error) = core.all_spaces().await {
+            tracing::warn!(%error, "the registry of namespaces could not be read");
+        }
         let swept = loop {
             match once(&core).await {
                 Some(swept) if swept.more => {}
@@ -22,7 +26,8 @@ pub(crate) async fn run(core: Arc<Core>) {
             }
         };
         // Nobody is woken for nothing: a hint brings work, or something that was kept expires.
-        let looks = core.settings.retention.map(|kept| core.now().after(RETENTION_EVERY.min(kept)));
+        let kept = core.spaces.retention().into_iter().map(|(_, kept)| kept).min();
+        let looks = kept.map(|kept| core.now().after(RETENTION_EVERY.min(kept)));
         let expires = swept.and_then(|swept| swept.next);
         let next = {
             let mut due = core.bells.sweep_due.lock();
@@ -43,7 +48,7 @@ async fn once(core: &Arc<Core>) -> Option<Swept> {
         epoch: core.epoch(),
         now: core.now(),
         limit: limits::SWEEP,
-        retention: core.settings.retention,
+        retention: core.spaces.retention(),
     };
     match core.heed(sweep.epoch, core.patiently(|| core.store.sweep(sweep.clone())).await) {
         Ok(swept) => {

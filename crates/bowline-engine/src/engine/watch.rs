@@ -58,7 +58,11 @@ fn pass_on(core: &Arc<Core>, hint: Hint) {
         Hint::Inbox(run) => core.inbox_grew(run),
         Hint::Turn(namespace, queue) => core.turn_waits(namespace, &queue),
         Hint::RemoteTurn(namespace, queue) => core.polls.turn_waits(namespace, &queue),
-        Hint::Intake(_) => core.bells.intake.notify_one(),
+        Hint::Intake(namespace) => {
+            // Whoever began something there may be another process.
+            core.spaces.meet(namespace);
+            core.bells.intake.notify_one();
+        }
         Hint::Activity(namespace, queue) => core.activity_waits(namespace, &queue),
         Hint::Alarm(due) => core.bells.alarm_at(due),
         Hint::Cancelled => core.bells.renew.notify_one(),

@@ -6,11 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use bowline_core::{Epoch, Event, EventId, RunId, Time, lawful::Lawful};
+use bowline_core::{Epoch, Event, EventId, RunId, Time, Version, lawful::Lawful};
 use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed,
-    Filter, Fired, Hints, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read, Renewal,
-    Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept,
+    Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read,
+    Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
+    Sweep, Swept,
     memory::{MemoryStore, Method},
 };
 use parking_lot::Mutex;
@@ -196,6 +197,8 @@ fn name(method: Method) -> &'static str {
         Method::Read => "read",
         Method::Find => "find",
         Method::Leftovers => "leftovers",
+        Method::Shelve => "shelve",
+        Method::Shelf => "shelf",
     }
 }
 
@@ -296,6 +299,14 @@ impl Store for Checked {
 
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
         self.call(Method::Leftovers, move |inner| inner.leftovers(subtree))
+    }
+
+    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+        self.call(Method::Shelve, move |inner| inner.shelve(puts))
+    }
+
+    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
+        self.call(Method::Shelf, move |inner| inner.shelf(shelf))
     }
 
     fn watch(&self) -> Hints {

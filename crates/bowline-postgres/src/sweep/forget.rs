@@ -3,9 +3,9 @@
 //! A run goes in one step, out of everybody's sight; the rest of its rows lie in a grave until
 //! there is room to delete them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bowline_core::{RunId, Time};
+use bowline_core::{Namespace, RunId, Time};
 use bowline_store::{Error, Sweep};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
@@ -26,10 +26,10 @@ const LOOKS_MAX: usize = 256;
 
 /// Where the next sweep goes on looking for runs that may go, so that those that may not yet do
 /// not hide the others.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
     deleted: Option<RunId>,
-    closed: Option<(i64, RunId)>,
+    closed: BTreeMap<Namespace, (i64, RunId)>,
 }
 
 pub(super) async fn receipts(shared: &Shared, now: Time, room: &mut Room) -> Outcome<bool> {
@@ -104,28 +104,31 @@ async fn deleted(shared: &Shared, looks: usize) -> Outcome<Vec<RunId>> {
 }
 
 async fn expired(shared: &Shared, sweep: &Sweep, looks: usize) -> Outcome<Vec<RunId>> {
-    let Some(retention) = sweep.retention else { return Ok(Vec::new()) };
-    let retention = i64::try_from(retention.as_micros()).unwrap_or(i64::MAX);
-    let until = sweep.now.0.saturating_sub(retention);
-    let after = shared.cursor.lock().closed;
-    let (at, space, uuid) =
-        after.map_or((i64::MIN, -1, Uuid::nil()), |(at, r)| (at, blob::space(r), blob::uuid(r)));
     let sql = "SELECT namespace, run, closed_at FROM @labels \
-               WHERE closed_at IS NOT NULL AND closed_at <= $1 \
-               AND (closed_at, namespace, run) > ($2, $3, $4) \
-               ORDER BY closed_at, namespace, run LIMIT $5";
+               WHERE namespace = $1 AND closed_at IS NOT NULL AND closed_at <= $2 \
+               AND (closed_at, run) > ($3, $4) ORDER BY closed_at, run LIMIT $5";
     let lent = shared.lend().await?;
-    let values: [Value<'_>; 5] = [&until, &at, &space, &uuid, &count(looks)];
-    let rows = Db::own(&lent, shared).rows(sql, &values).await?;
-    let mut found = Vec::new();
-    let mut last = None;
-    for row in &rows {
-        let run = blob::run_id(row, 0)?;
-        last = Some((row.try_get(2)?, run));
-        found.push(run);
+    let mut all = Vec::new();
+    for (namespace, kept) in &sweep.retention {
+        let kept = i64::try_from(kept.as_micros()).unwrap_or(i64::MAX);
+        let until = sweep.now.0.saturating_sub(kept);
+        let after = shared.cursor.lock().closed.remove(namespace);
+        let (at, uuid) = after.map_or((i64::MIN, Uuid::nil()), |(at, r)| (at, blob::uuid(r)));
+        let (space, left) = (i64::from(namespace.0), count(looks - all.len()));
+        let values: [Value<'_>; 5] = [&space, &until, &at, &uuid, &left];
+        let rows = Db::own(&lent, shared).rows(sql, &values).await?;
+        let mut last = None;
+        for row in &rows {
+            let run = blob::run_id(row, 0)?;
+            last = Some((row.try_get(2)?, run));
+            all.push(run);
+        }
+        if let Some(last) = last.filter(|_| all.len() == looks) {
+            shared.cursor.lock().closed.insert(*namespace, last);
+            break;
+        }
     }
-    shared.cursor.lock().closed = last.filter(|_| found.len() == looks);
-    Ok(found)
+    Ok(all)
 }
 
 async fn may_go(shared: &Shared, run: RunId) -> Outcome<bool> {

@@ -114,7 +114,7 @@ impl Member {
 
     fn sweep(&self) {
         let (epoch, now) = (self.epoch, now());
-        let sweep = Sweep { epoch, now, limit: 100, retention: None };
+        let sweep = Sweep { epoch, now, limit: 100, retention: Vec::new() };
         wait(self.store.sweep(sweep)).expect("it is alive");
     }
 

@@ -3,9 +3,9 @@
 //! A run goes in one step, out of everybody's sight; the rest of its rows lie in a grave until
 //! there is room to delete them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bowline_core::{RunId, Time};
+use bowline_core::{Namespace, RunId, Time};
 use bowline_store::Sweep;
 use rusqlite::params;
 
@@ -22,15 +22,15 @@ const LOOKS_MAX: i64 = 256;
 
 /// Where the next sweep goes on looking for runs that may go, so that those that may not yet do
 /// not hide the others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cursor {
     deleted: i64,
-    closed: (i64, i64),
+    closed: BTreeMap<Namespace, (i64, i64)>,
 }
 
 impl Default for Cursor {
     fn default() -> Self {
-        Self { deleted: i64::MIN, closed: (i64::MIN, i64::MIN) }
+        Self { deleted: i64::MIN, closed: BTreeMap::new() }
     }
 }
 
@@ -88,18 +88,26 @@ fn deleted(tx: &mut Tx<'_>, looks: i64) -> Outcome<Vec<i64>> {
 }
 
 fn expired(tx: &mut Tx<'_>, sweep: &Sweep, looks: i64) -> Outcome<Vec<i64>> {
-    let Some(retention) = sweep.retention else { return Ok(Vec::new()) };
-    let retention = i64::try_from(retention.as_micros()).unwrap_or(i64::MAX);
-    let until = sweep.now.0.saturating_sub(retention);
-    let sql = "SELECT closed_at, key FROM labels INDEXED BY labels_closed \
-               WHERE closed_at IS NOT NULL AND closed_at <= ? AND (closed_at, key) > (?, ?) \
-               ORDER BY closed_at, key LIMIT ?";
-    let cursor = &mut tx.mind.cursor;
-    let values = params![until, cursor.closed.0, cursor.closed.1, looks];
-    let found: Vec<(i64, i64)> = tx.db.all(sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let last = found.last().copied().filter(|_| found.len() as i64 == looks);
-    cursor.closed = last.unwrap_or((i64::MIN, i64::MIN));
-    Ok(found.into_iter().map(|(_, key)| key).collect())
+    let sql = "SELECT closed_at, key FROM labels INDEXED BY labels_expired \
+               WHERE namespace = ? AND closed_at IS NOT NULL AND closed_at <= ? \
+               AND (closed_at, key) > (?, ?) ORDER BY closed_at, key LIMIT ?";
+    let mut all = Vec::new();
+    for (namespace, kept) in &sweep.retention {
+        let kept = i64::try_from(kept.as_micros()).unwrap_or(i64::MAX);
+        let until = sweep.now.0.saturating_sub(kept);
+        let cursor = &mut tx.mind.cursor.closed;
+        let (at, key) = cursor.remove(namespace).unwrap_or((i64::MIN, i64::MIN));
+        let left = looks - all.len() as i64;
+        let values = params![namespace.0, until, at, key, left];
+        let found: Vec<(i64, i64)> =
+            tx.db.all(sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        all.extend(found.iter().map(|(_, key)| *key));
+        if let Some(last) = found.last().filter(|_| all.len() as i64 == looks) {
+            cursor.insert(*namespace, *last);
+            break;
+        }
+    }
+    Ok(all)
 }
 
 /// Whether a receipt tells about a run: one of its own, of a run before it in its chain, or of a

@@ -148,7 +148,7 @@ pub(crate) fn claiming(epoch: Epoch, count: usize) -> ClaimRuns {
 }
 
 pub(crate) async fn sweep(store: &dyn Store, epoch: Epoch) -> Swept {
-    let sweep = Sweep { epoch, now: NOW, limit: 2_000, retention: None };
+    let sweep = Sweep { epoch, now: NOW, limit: 2_000, retention: Vec::new() };
     store.sweep(sweep).await.expect("the member is alive")
 }
 

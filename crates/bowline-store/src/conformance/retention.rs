@@ -8,11 +8,11 @@ use super::{
     Harness,
     turn::{birth, cancel, spec},
     wait::block_on,
-    world::{World, refused},
+    world::{NAMESPACE, World, refused},
 };
 use crate::{Error, Posted, RunKey, Subtree};
 
-const HOUR: Option<Duration> = Some(Duration::from_secs(3_600));
+const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Without a retention period, and without anybody's wish, closed runs are kept.
 pub fn closed_runs_are_kept(harness: &dyn Harness) {
@@ -154,4 +154,24 @@ pub fn the_current_run_outlives_older_ones(harness: &dyn Harness) {
     assert_eq!(world.current("a"), Some(second));
     let read = world.read(crate::Read::head(RunKey::Run(second)));
     assert!(read.head.status.is_open());
+}
+
+/// Closed runs of one namespace go while those of another are kept, for longer or for ever.
+pub fn each_namespace_keeps_its_runs_for_its_own_time(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let begin = |namespace: u32| {
+        let mut birth = birth(world.run_id(), "a", world.now());
+        birth.run.namespace.0 = namespace;
+        let run = world.begin(birth);
+        world.close(run, Status::Completed);
+        run
+    };
+    let [short, long, ever] = [NAMESPACE.0, 8, 9].map(begin);
+    world.tick(3_600);
+    let kept = [(NAMESPACE, HOUR), (long.namespace, 2 * HOUR)];
+    world.sweep_by(&kept);
+    assert!(!world.exists(short) && world.exists(long) && world.exists(ever));
+    world.tick(3_600);
+    world.sweep_by(&kept);
+    assert!(!world.exists(long) && world.exists(ever));
 }

@@ -266,19 +266,25 @@ impl<'h> World<'h> {
     }
 
     pub(super) fn sweep(&self, limit: usize) -> Swept {
-        let sweep = Sweep { epoch: self.epoch, now: self.now(), limit, retention: None };
+        let sweep = Sweep { epoch: self.epoch, now: self.now(), limit, retention: Vec::new() };
         block_on(self.store().sweep(sweep)).expect("the member is alive")
     }
 
     /// Sweeps until nothing is left; tells how many rows that took.
     pub(super) fn sweep_all(&self) -> usize {
-        self.sweep_for(None)
+        self.sweep_by(&[])
     }
 
-    pub(super) fn sweep_for(&self, retention: Option<Duration>) -> usize {
+    /// The same, and closed runs are kept for so long.
+    pub(super) fn sweep_for(&self, kept: Duration) -> usize {
+        self.sweep_by(&[(NAMESPACE, kept)])
+    }
+
+    pub(super) fn sweep_by(&self, retention: &[(Namespace, Duration)]) -> usize {
         let mut rows = 0;
         loop {
             let (epoch, now, limit) = (self.epoch, self.now(), SWEEP);
+            let retention = retention.to_vec();
             let swept = block_on(self.store().sweep(Sweep { epoch, now, limit, retention }));
             let swept = swept.expect("the member is alive");
             assert!(swept.rows <= SWEEP, "{} rows in one sweep", swept.rows);

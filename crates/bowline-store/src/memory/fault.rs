@@ -28,6 +28,8 @@ pub enum Method {
     Read,
     Find,
     Leftovers,
+    Shelve,
+    Shelf,
 }
 
 /// When a call fails.

@@ -10,7 +10,7 @@ use bowline_core::{
     ParentClose, Place, Ranges, ReceiptId, Received, RequestId, RunId, WorkflowId,
 };
 
-use crate::{Error, Head, ReceiptRow, Result, RunKey, Snapshot, left_by, ready::Mark};
+use crate::{Error, Head, Item, ReceiptRow, Result, RunKey, Snapshot, left_by, ready::Mark};
 
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -20,6 +20,8 @@ pub(super) struct Rows {
     pub(super) current: BTreeMap<(Namespace, WorkflowId), RunId>,
     pub(super) children: BTreeMap<RunId, BTreeSet<RunId>>,
     pub(super) receipts: BTreeMap<ReceiptId, ReceiptRow>,
+    /// By shelf and name.
+    pub(super) items: BTreeMap<(String, String), Item>,
 }
 
 #[derive(Debug)]

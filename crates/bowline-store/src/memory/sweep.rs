@@ -81,12 +81,14 @@ impl Data {
 
     /// Runs that nobody keeps and of whose subtree nothing is left.
     fn expire_runs(&mut self, sweep: &Sweep, room: &mut usize) -> bool {
-        let over = |closed: Time| {
-            sweep.retention.is_some_and(|retention| closed.after(retention) <= sweep.now)
+        let over = |run: RunId, closed: Time| {
+            let own = sweep.retention.iter().find(|(space, _)| *space == run.namespace);
+            own.is_some_and(|(_, kept)| closed.after(*kept) <= sweep.now)
         };
         let heads = self.rows.runs.values().map(|row| &row.head);
-        let expired =
-            heads.filter(|head| head.closed_at.is_some_and(|closed| head.deleted || over(closed)));
+        let expired = heads.filter(|head| {
+            head.closed_at.is_some_and(|closed| head.deleted || over(head.run, closed))
+        });
         let expired: Vec<RunId> = expired.map(|head| head.run).collect();
         if expired.is_empty() {
             return false;

@@ -23,7 +23,7 @@ pub(super) async fn poll(
     door: &Door,
     request: Request<PollActivityTaskQueueRequest>,
 ) -> Answer<PollActivityTaskQueueResponse> {
-    let space = door.space(&request.get_ref().namespace)?;
+    let space = &*door.space(&request.get_ref().namespace).await?;
     let engine = space.engine.clone();
     let until = poll::until(&engine, &request, limits::POLL);
     let request = request.into_inner();
@@ -31,7 +31,7 @@ pub(super) async fn poll(
     if place.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));
     }
-    door.inner.workers.polled(&place, &request.identity, engine.now());
+    door.inner.workers.polled(space, &place, &request.identity);
     let control = door
         .inner
         .workers
@@ -95,7 +95,7 @@ pub(super) async fn complete(
 ) -> Answer<RespondActivityTaskCompletedResponse> {
     let request = request.into_inner();
     let ending = Ending::Completed(payload::take(request.result.as_ref()));
-    end(door.space(&request.namespace)?, &request.task_token, ending).await?;
+    end(&*door.space(&request.namespace).await?, &request.task_token, ending).await?;
     Ok(RespondActivityTaskCompletedResponse {})
 }
 
@@ -105,7 +105,7 @@ pub(super) async fn fail(
     request: Request<RespondActivityTaskFailedRequest>,
 ) -> Answer<RespondActivityTaskFailedResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let why = request.failure.unwrap_or_default();
     let last = payload::take(request.last_heartbeat_details.as_ref());
     fail_with(space, &request.task_token, last, failure::take(&why)).await?;
@@ -133,7 +133,7 @@ pub(super) async fn cancelled(
 ) -> Answer<RespondActivityTaskCanceledResponse> {
     let request = request.into_inner();
     let details = payload::take(request.details.as_ref());
-    cancel_with(door.space(&request.namespace)?, &request.task_token, details).await?;
+    cancel_with(&*door.space(&request.namespace).await?, &request.task_token, details).await?;
     Ok(RespondActivityTaskCanceledResponse {})
 }
 
@@ -155,7 +155,7 @@ pub(super) async fn heartbeat(
     request: Request<RecordActivityTaskHeartbeatRequest>,
 ) -> Answer<RecordActivityTaskHeartbeatResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let details = payload::take(request.details.as_ref());
     let cancel_requested = beat(space, &request.task_token, details).await?;
     Ok(RecordActivityTaskHeartbeatResponse { cancel_requested, ..Default::default() })
@@ -194,7 +194,7 @@ pub(super) async fn complete_by_id(
     request: Request<RespondActivityTaskCompletedByIdRequest>,
 ) -> Answer<RespondActivityTaskCompletedByIdResponse> {
     let r = request.into_inner();
-    let space = door.space(&r.namespace)?;
+    let space = &*door.space(&r.namespace).await?;
     let token = token_of(space, named(r.workflow_id, r.run_id), &r.activity_id).await?;
     end(space, &token, Ending::Completed(payload::take(r.result.as_ref()))).await?;
     Ok(RespondActivityTaskCompletedByIdResponse {})
@@ -206,7 +206,7 @@ pub(super) async fn fail_by_id(
     request: Request<RespondActivityTaskFailedByIdRequest>,
 ) -> Answer<RespondActivityTaskFailedByIdResponse> {
     let r = request.into_inner();
-    let space = door.space(&r.namespace)?;
+    let space = &*door.space(&r.namespace).await?;
     let token = token_of(space, named(r.workflow_id, r.run_id), &r.activity_id).await?;
     let last = payload::take(r.last_heartbeat_details.as_ref());
     fail_with(space, &token, last, failure::take(&r.failure.unwrap_or_default())).await?;
@@ -219,7 +219,7 @@ pub(super) async fn cancelled_by_id(
     request: Request<RespondActivityTaskCanceledByIdRequest>,
 ) -> Answer<RespondActivityTaskCanceledByIdResponse> {
     let r = request.into_inner();
-    let space = door.space(&r.namespace)?;
+    let space = &*door.space(&r.namespace).await?;
     let token = token_of(space, named(r.workflow_id, r.run_id), &r.activity_id).await?;
     cancel_with(space, &token, payload::take(r.details.as_ref())).await?;
     Ok(RespondActivityTaskCanceledByIdResponse {})
@@ -231,7 +231,7 @@ pub(super) async fn heartbeat_by_id(
     request: Request<RecordActivityTaskHeartbeatByIdRequest>,
 ) -> Answer<RecordActivityTaskHeartbeatByIdResponse> {
     let r = request.into_inner();
-    let space = door.space(&r.namespace)?;
+    let space = &*door.space(&r.namespace).await?;
     let token = token_of(space, named(r.workflow_id, r.run_id), &r.activity_id).await?;
     let cancel_requested = beat(space, &token, payload::take(r.details.as_ref())).await?;
     Ok(RecordActivityTaskHeartbeatByIdResponse { cancel_requested, ..Default::default() })

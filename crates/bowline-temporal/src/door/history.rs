@@ -56,7 +56,7 @@ pub(super) async fn page(
     door: &Door,
     request: Request<GetWorkflowExecutionHistoryRequest>,
 ) -> Answer<GetWorkflowExecutionHistoryResponse> {
-    let space = door.space(&request.get_ref().namespace)?;
+    let space = &*door.space(&request.get_ref().namespace).await?;
     let patience = poll::patience(&request, limits::WAIT);
     let request = request.into_inner();
     let (head, next) = match request.next_page_token.as_slice() {
@@ -118,7 +118,7 @@ pub(super) async fn page_back(
     request: Request<GetWorkflowExecutionHistoryReverseRequest>,
 ) -> Answer<GetWorkflowExecutionHistoryReverseResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let (head, last) = match request.next_page_token.as_slice() {
         [] => (space.head(request.execution.as_ref()).await?, EventId(u64::MAX)),
         token => {

@@ -1,16 +1,17 @@
 //! Namespaces, and what this server says that it can do.
 
-use std::collections::HashMap;
+mod registry;
 
-use bowline_core::{Address, RunId, Token, limits};
-use bowline_engine::{Engine, store::Head};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use bowline_core::{Address, ControlQueue, RunId, Space as Registered, Token};
+use bowline_engine::{Engine, Error, store::Head};
+use parking_lot::RwLock;
 use temporalio_protos::temporal::api::{
     common::v1::WorkflowExecution,
-    enums::v1::NamespaceState,
-    namespace::v1::{
-        NamespaceConfig, NamespaceInfo,
-        namespace_info::{Capabilities as SpaceCapabilities, Limits},
-    },
     workflowservice::v1::{get_system_info_response::Capabilities, *},
 };
 use tonic::Request;
@@ -20,6 +21,7 @@ use crate::{
     status::{self, Answer},
     translate::{Run, command::run_id},
 };
+pub(super) use registry::{describe, list, register, update};
 
 /// One namespace: its name, and the engine that its runs live in.
 pub(super) struct Space {
@@ -30,19 +32,10 @@ pub(super) struct Space {
 }
 
 impl Space {
-    pub(super) fn new(engine: Engine, name: String) -> Self {
+    fn new(engine: &Engine, name: String, registered: &Registered) -> Self {
+        let engine = engine.within(registered.namespace);
         let like = engine.mint();
-        let id = RunId { uuid: u128::from(like.namespace.0), ..like }.to_string();
-        Self { engine, name, id, like }
-    }
-
-    /// This namespace, if it has that name.
-    pub(super) fn named(&self, name: &str) -> Answer<&Self> {
-        match name {
-            "" => Err(status::invalid("Namespace not set on request.")),
-            name if name == self.name || name == self.id => Ok(self),
-            name => Err(status::no_namespace(name)),
-        }
+        Self { engine, name, id: shown_id(registered), like }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -62,6 +55,12 @@ impl Space {
             true => Ok(token),
             false => Err(status::invalid("the task token is of another namespace")),
         }
+    }
+
+    /// Where a worker of this namespace listens. One of another namespace that says the same name
+    /// listens elsewhere.
+    pub(super) fn control(&self, name: &str) -> ControlQueue {
+        format!("{}/{name}", self.like.namespace.0).into()
     }
 
     /// The run that a request names exactly, if it names one.
@@ -93,6 +92,70 @@ impl Space {
             true => Ok(head),
             false => Err(status::missing("workflow execution not found")),
         }
+    }
+}
+
+/// The id of a namespace, as programs know it.
+fn shown_id(registered: &Registered) -> String {
+    RunId { namespace: registered.namespace, uuid: registered.id }.to_string()
+}
+
+/// The namespaces that were asked for so far; the registry in the store has all of them.
+pub(super) struct Spaces {
+    engine: Engine,
+    /// The one that is there from the beginning.
+    own: String,
+    /// By name, and by id.
+    known: RwLock<BTreeMap<String, Arc<Space>>>,
+}
+
+impl Spaces {
+    pub(super) fn new(engine: Engine, own: String) -> Self {
+        Self { engine, own, known: RwLock::default() }
+    }
+
+    /// Registers the namespace that is there from the beginning, unless it is there.
+    pub(super) async fn begin(&self) -> Answer<()> {
+        self.named(&self.own).await.map(drop)
+    }
+
+    /// The namespace of that name, or of that id.
+    pub(super) async fn named(&self, name: &str) -> Answer<Arc<Space>> {
+        if name.is_empty() {
+            return Err(status::invalid("Namespace not set on request."));
+        }
+        if let Some(space) = self.known.read().get(name) {
+            return Ok(space.clone());
+        }
+        let found = match self.engine.space(name).await.map_err(status::of)? {
+            Some(registered) => Some((name.to_owned(), registered)),
+            None if name == self.own => Some((name.to_owned(), self.first().await?)),
+            None => self.by_id(name).await?,
+        };
+        let (name, registered) = found.ok_or_else(|| status::no_namespace(name))?;
+        let space = Arc::new(Space::new(&self.engine, name, &registered));
+        let mut known = self.known.write();
+        known.insert(space.name.clone(), space.clone());
+        known.insert(space.id.clone(), space.clone());
+        Ok(space)
+    }
+
+    async fn first(&self) -> Answer<Registered> {
+        match self.engine.register(&self.own, None, Default::default()).await {
+            Err(Error::NamespaceTaken(_)) => {
+                let there = self.engine.space(&self.own).await.map_err(status::of)?;
+                there.ok_or_else(|| status::no_namespace(&self.own))
+            }
+            done => done.map_err(status::of),
+        }
+    }
+
+    async fn by_id(&self, id: &str) -> Answer<Option<(String, Registered)>> {
+        if run_id(id, RunId::default()).is_err() {
+            return Ok(None);
+        }
+        let all = self.engine.spaces().await.map_err(status::of)?;
+        Ok(all.into_iter().find(|(_, registered)| shown_id(registered) == id))
     }
 }
 
@@ -131,50 +194,4 @@ pub(super) async fn cluster_info(
 
 fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
-}
-
-pub(super) async fn describe(
-    door: &Door,
-    request: Request<DescribeNamespaceRequest>,
-) -> Answer<DescribeNamespaceResponse> {
-    let request = request.into_inner();
-    let name = if request.namespace.is_empty() { &request.id } else { &request.namespace };
-    Ok(described(door.space(name)?))
-}
-
-pub(super) async fn list(
-    door: &Door,
-    _: Request<ListNamespacesRequest>,
-) -> Answer<ListNamespacesResponse> {
-    let namespaces = vec![described(&door.inner.space)];
-    Ok(ListNamespacesResponse { namespaces, ..Default::default() })
-}
-
-fn described(space: &Space) -> DescribeNamespaceResponse {
-    // Commands without heartbeats never start: the two go together.
-    let capabilities = SpaceCapabilities {
-        sync_update: true,
-        async_update: true,
-        worker_heartbeats: true,
-        worker_commands: true,
-        ..Default::default()
-    };
-    let payload_max = i64::try_from(limits::PAYLOAD_MAX).unwrap_or(i64::MAX);
-    let limits = Limits {
-        blob_size_limit_error: payload_max,
-        memo_size_limit_error: payload_max,
-        ..Default::default()
-    };
-    DescribeNamespaceResponse {
-        namespace_info: Some(NamespaceInfo {
-            name: space.name.clone(),
-            id: space.id.clone(),
-            state: NamespaceState::Registered.into(),
-            capabilities: Some(capabilities),
-            limits: Some(limits),
-            ..Default::default()
-        }),
-        config: Some(NamespaceConfig::default()),
-        ..Default::default()
-    }
 }

@@ -30,7 +30,7 @@ pub(super) async fn poll(
     door: &Door,
     request: Request<PollNexusTaskQueueRequest>,
 ) -> Answer<PollNexusTaskQueueResponse> {
-    let space = door.space(&request.get_ref().namespace)?;
+    let space = &*door.space(&request.get_ref().namespace).await?;
     let engine = &space.engine;
     let until = poll::until(engine, &request, limits::POLL);
     let request = request.into_inner();
@@ -42,7 +42,7 @@ pub(super) async fn poll(
         tokio::time::sleep(until.since(engine.now())).await;
         return Ok(PollNexusTaskQueueResponse::default());
     }
-    let control = ControlQueue::from(queue.name.as_str());
+    let control = space.control(&queue.name);
     let notices = engine.poll_control(&control, until).await;
     if notices.is_empty() {
         return Ok(PollNexusTaskQueueResponse::default());
@@ -134,7 +134,7 @@ pub(super) async fn complete(
     request: Request<RespondNexusTaskCompletedRequest>,
 ) -> Answer<RespondNexusTaskCompletedResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let (control, notices) = read(space, &request.task_token)
         .ok_or_else(|| status::invalid("Error deserializing task token."))?;
     space.engine.acknowledge(&control, &notices).await.map_err(status::of)?;
@@ -147,7 +147,7 @@ pub(super) async fn fail(
     request: Request<RespondNexusTaskFailedRequest>,
 ) -> Answer<RespondNexusTaskFailedResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let (control, _) = read(space, &request.task_token)
         .ok_or_else(|| status::invalid("Error deserializing task token."))?;
     tracing::warn!(%control, "a worker refused its commands");

@@ -26,7 +26,7 @@ pub(super) async fn ask(
     door: &Door,
     request: Request<QueryWorkflowRequest>,
 ) -> Answer<QueryWorkflowResponse> {
-    let space = door.space(&request.get_ref().namespace)?;
+    let space = &*door.space(&request.get_ref().namespace).await?;
     let until = poll::until(&space.engine, &request, limits::QUERY);
     let request = request.into_inner();
     let head = space.head(request.execution.as_ref()).await?;
@@ -113,7 +113,7 @@ pub(super) async fn answer(
     request: Request<RespondQueryTaskCompletedRequest>,
 ) -> Answer<RespondQueryTaskCompletedResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let (run, id) = read_token(space, &request.task_token)?;
     let answer =
         taken(request.completed_type, request.query_result, request.error_message, request.failure);

@@ -23,7 +23,7 @@ pub(super) async fn start(
     request: Request<StartWorkflowExecutionRequest>,
 ) -> Answer<StartWorkflowExecutionResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     if request.request_id.is_empty() {
         return Err(status::invalid("RequestId is not set on request."));
     }
@@ -56,7 +56,7 @@ pub(super) async fn signal_with_start(
     request: Request<SignalWithStartWorkflowExecutionRequest>,
 ) -> Answer<SignalWithStartWorkflowExecutionResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     if request.signal_name.is_empty() {
         return Err(status::invalid("SignalName is not set on request."));
     }

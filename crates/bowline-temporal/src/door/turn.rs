@@ -26,16 +26,17 @@ pub(super) async fn poll(
     door: &Door,
     request: Request<PollWorkflowTaskQueueRequest>,
 ) -> Answer<PollWorkflowTaskQueueResponse> {
-    let engine = door.space(&request.get_ref().namespace)?.engine.clone();
+    let space = &*door.space(&request.get_ref().namespace).await?;
+    let engine = space.engine.clone();
     let until = poll::until(&engine, &request, limits::POLL);
     let request = request.into_inner();
     let place = request.task_queue.clone().unwrap_or_default();
     if place.name.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));
     }
-    door.inner.workers.polled(&place.name, &request.identity, engine.now());
+    door.inner.workers.polled(space, &place.name, &request.identity);
     let control = door.inner.workers.control(
-        &engine,
+        space,
         &request.worker_instance_key,
         &request.worker_control_task_queue,
     );
@@ -49,7 +50,6 @@ pub(super) async fn poll(
     let taken = poll::apart(until, |wait| async move {
         engine.poll_turn(&queue, start, wait).await.map_err(status::of)
     });
-    let space = door.space(&request.namespace)?;
     let sticky = place.kind == i32::from(TaskQueueKind::Sticky);
     match taken.await? {
         Some(Taken::Turn(turn)) => handed_out(space, &turn, sticky),
@@ -109,7 +109,7 @@ pub(super) async fn complete(
     request: Request<RespondWorkflowTaskCompletedRequest>,
 ) -> Answer<RespondWorkflowTaskCompletedResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let token = space.token(&request.task_token)?;
     let engine = &space.engine;
     let new_run = || engine.mint();
@@ -117,7 +117,7 @@ pub(super) async fn complete(
         .map_err(|why| status::invalid(format!("BadRequest: {why}")))?;
     let sticky = sticky(request.sticky_attributes.as_ref());
     let control = door.inner.workers.control(
-        engine,
+        space,
         &request.worker_instance_key,
         &request.worker_control_task_queue,
     );
@@ -214,7 +214,7 @@ pub(super) async fn fail(
     request: Request<RespondWorkflowTaskFailedRequest>,
 ) -> Answer<RespondWorkflowTaskFailedResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     space.token(&request.task_token)?;
     let fail = |token: Token| FailTurn {
         token,
@@ -232,7 +232,7 @@ pub(super) async fn reset_sticky(
     request: Request<ResetStickyTaskQueueRequest>,
 ) -> Answer<ResetStickyTaskQueueResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let head = space.head(request.execution.as_ref()).await?;
     space.engine.reset_sticky(head.run).await.map_err(status::of)?;
     Ok(ResetStickyTaskQueueResponse {})

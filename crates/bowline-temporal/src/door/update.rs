@@ -20,7 +20,7 @@ pub(super) async fn update(
     door: &Door,
     request: Request<UpdateWorkflowExecutionRequest>,
 ) -> Answer<UpdateWorkflowExecutionResponse> {
-    let space = door.space(&request.get_ref().namespace)?;
+    let space = &*door.space(&request.get_ref().namespace).await?;
     let until = poll::until(&space.engine, &request, limits::WAIT);
     let request = request.into_inner();
     let head = space.head(request.workflow_execution.as_ref()).await?;
@@ -53,7 +53,7 @@ pub(super) async fn poll(
     door: &Door,
     request: Request<PollWorkflowExecutionUpdateRequest>,
 ) -> Answer<PollWorkflowExecutionUpdateResponse> {
-    let space = door.space(&request.get_ref().namespace)?;
+    let space = &*door.space(&request.get_ref().namespace).await?;
     let until = poll::until(&space.engine, &request, limits::WAIT);
     let request = request.into_inner();
     let named = request.update_ref.unwrap_or_default();

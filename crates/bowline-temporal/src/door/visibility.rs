@@ -25,7 +25,7 @@ pub(super) async fn list(
     request: Request<ListWorkflowExecutionsRequest>,
 ) -> Answer<ListWorkflowExecutionsResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let query = Query::parse(&request.query).map_err(status::invalid)?;
     if query.groups {
         return Err(status::invalid("a list cannot be grouped: count instead"));
@@ -59,7 +59,7 @@ pub(super) async fn count(
     request: Request<CountWorkflowExecutionsRequest>,
 ) -> Answer<CountWorkflowExecutionsResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let query = Query::parse(&request.query).map_err(status::invalid)?;
     let mut by_status = std::collections::BTreeMap::<i32, i64>::new();
     let mut after = None;

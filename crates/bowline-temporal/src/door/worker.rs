@@ -3,14 +3,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use bowline_core::{ControlQueue, Time};
-use bowline_engine::Engine;
+use bowline_core::{ControlQueue, Namespace, Time};
 use parking_lot::Mutex;
 use temporalio_protos::temporal::api::{taskqueue::v1::PollerInfo, workflowservice::v1::*};
 use tokio::time::Instant;
 use tonic::Request;
 
-use super::Door;
+use super::{Door, namespace::Space};
 use crate::{
     limits,
     status::{self, Answer},
@@ -22,31 +21,31 @@ use crate::{
 pub(super) struct Workers {
     /// By the worker's own key: when it was first heard of.
     seen: Mutex<BTreeMap<String, Instant>>,
-    /// By queue and identity: when they last polled.
-    polls: Mutex<BTreeMap<(String, String), Time>>,
+    /// By namespace, queue and identity: when they last polled.
+    polls: Mutex<BTreeMap<(Namespace, String, String), Time>>,
 }
 
 impl Workers {
     /// Where a worker listens: as it says, or, before it says so, as it said before.
-    pub(super) fn control(&self, engine: &Engine, key: &str, said: &str) -> ControlQueue {
+    pub(super) fn control(&self, space: &Space, key: &str, said: &str) -> ControlQueue {
         if said.is_empty() {
-            return engine.control_of(key).unwrap_or_default();
+            return space.engine.control_of(key).unwrap_or_default();
         }
-        let control = ControlQueue::from(said);
-        engine.worker_listens(key, &control);
+        let control = space.control(said);
+        space.engine.worker_listens(key, &control);
         control
     }
 
     /// The same, for a worker that is about to be given something that it may have to be told to
     /// stop. A worker polls before it knows whether it will have a control channel; while it is
     /// that young it is waited for, so that what it takes first can be cancelled by push too.
-    pub(super) async fn listening(&self, engine: &Engine, key: &str, said: &str) -> ControlQueue {
-        let control = self.control(engine, key, said);
+    pub(super) async fn listening(&self, space: &Space, key: &str, said: &str) -> ControlQueue {
+        let control = self.control(space, key, said);
         if !control.is_empty() || key.is_empty() {
             return control;
         }
         let young_until = self.first_seen(key) + limits::WORKER_YOUNG;
-        let known = tokio::time::timeout_at(young_until, engine.control_known(key)).await;
+        let known = tokio::time::timeout_at(young_until, space.engine.control_known(key)).await;
         known.unwrap_or_default()
     }
 
@@ -60,13 +59,14 @@ impl Workers {
     }
 
     /// A worker polled a queue.
-    pub(super) fn polled(&self, queue: &str, identity: &str, now: Time) {
+    pub(super) fn polled(&self, space: &Space, queue: &str, identity: &str) {
+        let (namespace, now) = (space.engine.namespace(), space.engine.now());
         let mut polls = self.polls.lock();
         if polls.len() >= limits::WORKERS {
             polls.retain(|_, at| now.since(*at) < limits::WORKER_SILENT);
         }
         if polls.len() < limits::WORKERS {
-            polls.insert((queue.to_owned(), identity.to_owned()), now);
+            polls.insert((namespace, queue.to_owned(), identity.to_owned()), now);
         }
     }
 
@@ -74,12 +74,14 @@ impl Workers {
         self.seen.lock().remove(key);
     }
 
-    fn pollers(&self, queue: &str, now: Time) -> Vec<(String, Time)> {
+    fn pollers(&self, space: &Space, queue: &str) -> Vec<(String, Time)> {
+        let (namespace, now) = (space.engine.namespace(), space.engine.now());
         let polls = self.polls.lock();
-        let from = (queue.to_owned(), String::new());
-        let of_queue = polls.range(from..).take_while(|((place, _), _)| place == queue);
+        let from = (namespace, queue.to_owned(), String::new());
+        let is_its = |own: Namespace, place: &str| own == namespace && place == queue;
+        let of_queue = polls.range(from..).take_while(|((own, place, _), _)| is_its(*own, place));
         let fresh = of_queue.filter(|(_, at)| now.since(**at) < Duration::from_secs(300));
-        fresh.map(|((_, who), at)| (who.clone(), *at)).collect()
+        fresh.map(|((_, _, who), at)| (who.clone(), *at)).collect()
     }
 }
 
@@ -89,7 +91,7 @@ pub(super) async fn heartbeat(
     request: Request<RecordWorkerHeartbeatRequest>,
 ) -> Answer<RecordWorkerHeartbeatResponse> {
     let request = request.into_inner();
-    door.space(&request.namespace)?;
+    door.space(&request.namespace).await?;
     Ok(RecordWorkerHeartbeatResponse {})
 }
 
@@ -99,7 +101,7 @@ pub(super) async fn shutdown(
     request: Request<ShutdownWorkerRequest>,
 ) -> Answer<ShutdownWorkerResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     door.inner.workers.forget(&request.worker_instance_key);
     space.engine.worker_left(&request.worker_instance_key);
     if !request.sticky_task_queue.is_empty() {
@@ -115,12 +117,12 @@ pub(super) async fn describe_queue(
     request: Request<DescribeTaskQueueRequest>,
 ) -> Answer<DescribeTaskQueueResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let queue = request.task_queue.unwrap_or_default().name;
     if queue.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));
     }
-    let pollers = door.inner.workers.pollers(&queue, space.engine.now());
+    let pollers = door.inner.workers.pollers(space, &queue);
     let pollers = pollers.into_iter().map(|(identity, at)| PollerInfo {
         last_access_time: Some(time::moment(at)),
         identity,

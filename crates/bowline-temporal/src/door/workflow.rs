@@ -29,7 +29,7 @@ pub(super) async fn signal(
     request: Request<SignalWorkflowExecutionRequest>,
 ) -> Answer<SignalWorkflowExecutionResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let to = space.address(request.workflow_execution.as_ref())?;
     let signal = Signal {
         name: request.signal_name.as_str().into(),
@@ -63,7 +63,7 @@ pub(super) async fn cancel(
     request: Request<RequestCancelWorkflowExecutionRequest>,
 ) -> Answer<RequestCancelWorkflowExecutionResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let named = request.workflow_execution.as_ref();
     let head = of_chain(space, named, &request.first_execution_run_id).await?;
     let cancel = CancelRequest {
@@ -82,7 +82,7 @@ pub(super) async fn terminate(
     request: Request<TerminateWorkflowExecutionRequest>,
 ) -> Answer<TerminateWorkflowExecutionResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let named = request.workflow_execution.as_ref();
     let head = of_chain(space, named, &request.first_execution_run_id).await?;
     if !head.status.is_open() {
@@ -100,7 +100,7 @@ pub(super) async fn describe(
     request: Request<DescribeWorkflowExecutionRequest>,
 ) -> Answer<DescribeWorkflowExecutionResponse> {
     let request = request.into_inner();
-    let space = door.space(&request.namespace)?;
+    let space = &*door.space(&request.namespace).await?;
     let found = space.head(request.execution.as_ref()).await?;
     // What was acknowledged is shown: reading the history takes it in.
     space.engine.history(found.run).await.map_err(status::of)?;

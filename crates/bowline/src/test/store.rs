@@ -11,11 +11,12 @@ use std::{
 };
 
 use bowline_engine::{
-    core::{Ending, Epoch, Message, Name, Time},
+    core::{Ending, Epoch, Message, Name, Time, Version},
     store::{
         Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed,
-        Error, Filter, Fired, Hints, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read,
-        Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept,
+        Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
+        Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store,
+        Subtree, Sweep, Swept,
     },
 };
 
@@ -171,6 +172,14 @@ impl Store for Inside {
         self.call(|| self.world.memory.leftovers(subtree))
     }
 
+    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+        self.call(|| self.world.memory.shelve(puts))
+    }
+
+    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
+        self.call(|| self.world.memory.shelf(shelf))
+    }
+
     fn watch(&self) -> Hints {
         self.world.memory.watch()
     }
@@ -245,6 +254,14 @@ impl Store for Outside {
 
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
         self.0.memory.leftovers(subtree)
+    }
+
+    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+        self.0.memory.shelve(puts)
+    }
+
+    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
+        self.0.memory.shelf(shelf)
     }
 
     /// No hints: the process tells whoever waits at the test's doors.

@@ -76,6 +76,7 @@ fn every_row_has_its_golden_bytes() {
     sample::activities().iter().for_each(|(name, live)| check(&format!("Activity{name}"), live));
     sample::records().iter().for_each(|(name, record)| check(name, record));
     check("Token", &sample::token());
+    check("Space", &sample::space());
     check("State", &sample::state());
     let batch = Batch::of(&sample::events()).unwrap();
     let read: Vec<Event> = codec::decode(batch.bytes.as_slice()).unwrap();
@@ -92,7 +93,7 @@ fn every_golden_file_is_compared() {
     names.extend(messages.iter().map(|m| format!("Message-{}.hex", sample::message_name(m))));
     names.extend(sample::activities().iter().map(|(name, _)| format!("Activity{name}.hex")));
     names.extend(sample::records().iter().map(|(name, _)| format!("{name}.hex")));
-    names.extend(["ActivitySpec", "Token", "State"].map(|name| format!("{name}.hex")));
+    names.extend(["ActivitySpec", "Token", "Space", "State"].map(|name| format!("{name}.hex")));
     let files = fs::read_dir(folder()).expect("the golden files");
     let files: BTreeSet<_> =
         files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();

@@ -12,7 +12,7 @@ use crate::*;
 pub(super) use event::kinds;
 pub(super) use message::{COUNT as MESSAGE_COUNT, messages, name as message_name};
 pub(super) use note::{NAMES as NOTE_NAMES, name as note_name, notes};
-pub(super) use row::{activities, records, spec, state, token};
+pub(super) use row::{activities, records, space, spec, state, token};
 
 pub(super) fn run(uuid: u128) -> RunId {
     RunId { namespace: Namespace(7), uuid }

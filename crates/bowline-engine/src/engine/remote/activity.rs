@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::{
     ActivityLive, ActivitySpec, Blob, ControlQueue, Ending, Epoch, EventId, Identity, Name,
-    Payload, Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
+    Namespace, Payload, Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
 };
 use bowline_store::{
     AttemptRef, ClaimActivities, ClaimedActivity, Heartbeat, HeartbeatReply, HolderKind, Proof,
@@ -43,16 +43,16 @@ impl Core {
     /// Waits for an activity in a queue, until a moment.
     pub(crate) async fn poll_activity(
         &self,
-        queue: &Queue,
+        (namespace, queue): (Namespace, &Queue),
         worker: Identity,
         control: ControlQueue,
         wait: Wait,
     ) -> Result<Option<RemoteActivity>> {
-        let bell = self.polls.bell(Want::Activity, self.settings.namespace, queue);
+        let bell = self.polls.bell(Want::Activity, namespace, queue);
         while !wait.gone.is_cancelled() {
             let claim = ClaimActivities {
                 epoch: Epoch::default(),
-                namespace: self.settings.namespace,
+                namespace,
                 queue: queue.clone(),
                 names: Vec::new(),
                 count: 1,

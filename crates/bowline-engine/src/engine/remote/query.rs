@@ -14,7 +14,7 @@ use std::{
 };
 
 use bowline_core::{
-    AskId, Epoch, EventId, Failure, Fields, Name, Payload, Queue, RunId, State, Time,
+    AskId, Epoch, EventId, Failure, Fields, Name, Namespace, Payload, Queue, RunId, State, Time,
 };
 use bowline_store::{Head, Read, RunKey};
 use minicbor::{Decode, Encode};
@@ -156,10 +156,10 @@ impl Queries {
     }
 
     /// A question that stands in this queue, taken out of it.
-    fn take(&self, queue: &Queue, now: Time) -> Option<(RunId, RemoteQuery)> {
+    fn take(&self, namespace: Namespace, queue: &Queue, now: Time) -> Option<(RunId, RemoteQuery)> {
         let mut all = self.open.lock();
-        let found = all.iter_mut().find(|(_, open)| match &open.spot {
-            Spot::Stands(place, _) => place == queue,
+        let found = all.iter_mut().find(|((run, _), open)| match &open.spot {
+            Spot::Stands(place, _) => run.namespace == namespace && place == queue,
             _ => false,
         });
         let ((run, _), open) = found?;
@@ -301,8 +301,13 @@ impl Core {
     }
 
     /// A question that stands alone in this queue.
-    pub(super) async fn take_query(&self, queue: &Queue) -> Result<Option<Taken>> {
-        let Some((run, query)) = self.next_query(queue).await else { return Ok(None) };
+    pub(super) async fn take_query(
+        &self,
+        namespace: Namespace,
+        queue: &Queue,
+    ) -> Result<Option<Taken>> {
+        let taken = self.next_query(namespace, queue).await;
+        let Some((run, query)) = taken else { return Ok(None) };
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
         let history = events(run, &read.batches)?;
         let state: State = state(&read)?;
@@ -323,11 +328,14 @@ impl Core {
     }
 
     /// A question that stands in this queue: here, or at another member.
-    async fn next_query(&self, queue: &Queue) -> Option<(RunId, RemoteQuery)> {
-        let namespace = self.settings.namespace;
+    async fn next_query(
+        &self,
+        namespace: Namespace,
+        queue: &Queue,
+    ) -> Option<(RunId, RemoteQuery)> {
         loop {
             let now = self.now();
-            if let Some(own) = self.queries.take(queue, now) {
+            if let Some(own) = self.queries.take(namespace, queue, now) {
                 return Some(own);
             }
             let (run, id) = self.queries.others.lock().take(namespace, queue, now)?;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Blob, Draft, Epoch, Event, EventId, FailTurn, Name, Queue, RunId, StartTurn, State, Token,
-    TurnAnswer, TurnVerdict, UpdateRequest, WorkflowId,
+    Blob, Draft, Epoch, Event, EventId, FailTurn, Name, Namespace, Queue, RunId, StartTurn, State,
+    Token, TurnAnswer, TurnVerdict, UpdateRequest, WorkflowId,
 };
 use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
 
@@ -81,15 +81,18 @@ impl Core {
     /// Waits for a turn, or a question, in a queue.
     pub(crate) async fn poll_turn(
         self: &Arc<Self>,
-        queue: &Queue,
+        (namespace, queue): (Namespace, &Queue),
         start: StartTurn,
         wait: Wait,
     ) -> Result<Option<Taken>> {
-        let bell = self.polls.bell(Want::Turn, self.settings.namespace, queue);
+        let bell = self.polls.bell(Want::Turn, namespace, queue);
         while !wait.gone.is_cancelled() {
-            let taken = match self.take_query(queue).await? {
+            let taken = match self.take_query(namespace, queue).await? {
                 Some(ask) => Some(ask),
-                None => self.take_turn(queue, &start).await?.map(|t| Taken::Turn(Box::new(t))),
+                None => {
+                    let turn = self.take_turn((namespace, queue), &start).await?;
+                    turn.map(|turn| Taken::Turn(Box::new(turn)))
+                }
             };
             if taken.is_some() {
                 // Others may wait for the same queue, and more may wait in it.
@@ -108,13 +111,13 @@ impl Core {
 
     async fn take_turn(
         self: &Arc<Self>,
-        queue: &Queue,
+        (namespace, queue): (Namespace, &Queue),
         start: &StartTurn,
     ) -> Result<Option<RemoteTurn>> {
         loop {
             let claim = ClaimRuns {
                 epoch: Epoch::default(),
-                namespace: self.settings.namespace,
+                namespace,
                 want: StoreWant::RemoteTurn,
                 queues: vec![queue.clone()],
                 names: Vec::new(),
@@ -267,11 +270,14 @@ impl Core {
     }
 
     /// Nobody polls this queue any more: what waits there goes to anybody.
-    pub(crate) async fn leave_queue(self: &Arc<Self>, queue: &Queue) -> Result<()> {
+    pub(crate) async fn leave_queue(
+        self: &Arc<Self>,
+        (namespace, queue): (Namespace, &Queue),
+    ) -> Result<()> {
         loop {
             let claim = ClaimRuns {
                 epoch: Epoch::default(),
-                namespace: self.settings.namespace,
+                namespace,
                 want: StoreWant::RemoteTurn,
                 queues: vec![queue.clone()],
                 names: Vec::new(),

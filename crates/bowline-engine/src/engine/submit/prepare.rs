@@ -8,7 +8,8 @@
 use std::fmt;
 
 use bowline_core::{
-    Address, Cause, Conflict, Message, Payload, ReceiptId, RequestId, RunId, Signal, Terminate,
+    Address, Cause, Conflict, Message, Namespace, Payload, ReceiptId, RequestId, RunId, Signal,
+    Terminate,
 };
 use bowline_store::{NewReceipt, Posted, Posting};
 
@@ -57,13 +58,17 @@ impl Core {
     }
 
     /// A start inside a transaction.
-    pub(crate) fn prepare_start(&self, options: StartOptions) -> Result<Prepared<RunId>> {
+    pub(crate) fn prepare_start(
+        &self,
+        namespace: Namespace,
+        options: StartOptions,
+    ) -> Result<Prepared<RunId>> {
         if options.conflict == Conflict::TerminateExisting {
             let why = "a start inside a transaction cannot take an open run's place: terminate \
                        that run first, or choose another policy";
             return Err(Error::Invalid(why.into()));
         }
-        let start = self.starting(options)?;
+        let start = self.starting(namespace, options)?;
         Ok(Prepared::new(Posting::Start(Box::new(start)), super::start::run_of))
     }
 

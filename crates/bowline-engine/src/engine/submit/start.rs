@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Address, Begin, Birth, Blob, Cause, Conflict, EventKind, Fence, Link, Message, Name, Number,
-    Payload, Queue, Received, RequestId, Reuse, RunId, Signal, Time, WorkflowId, WorkflowStarted,
-    begin, check,
+    Address, Begin, Birth, Blob, Cause, Conflict, EventKind, Fence, Link, Message, Name, Namespace,
+    Number, Payload, Queue, Received, RequestId, Reuse, RunId, Signal, Time, WorkflowId,
+    WorkflowStarted, begin, check,
 };
 use bowline_store::{Head, Posted, Posting, RunKey, StartRun};
 
@@ -65,9 +65,13 @@ impl StartOptions {
 
 impl Core {
     /// Starts a run, or answers with the one that serves instead.
-    pub(crate) async fn start(self: &Arc<Self>, options: StartOptions) -> Result<Started> {
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        namespace: Namespace,
+        options: StartOptions,
+    ) -> Result<Started> {
         let conflict = options.conflict;
-        let start = self.starting(options)?;
+        let start = self.starting(namespace, options)?;
         if let (Some(Message::Signal(signal)), [first, ..]) =
             (&start.otherwise, &start.birth.events[..])
             && let EventKind::WorkflowStarted(started) = &first.kind
@@ -90,19 +94,24 @@ impl Core {
         Ok(Started { run: run_of(posted)?, is_new })
     }
 
-    pub(super) fn starting(&self, mut options: StartOptions) -> Result<StartRun> {
+    pub(super) fn starting(
+        &self,
+        namespace: Namespace,
+        mut options: StartOptions,
+    ) -> Result<StartRun> {
         options.started.request_id = self.named(options.started.request_id);
         let request_id = options.started.request_id.clone();
         let conflict = options.conflict;
         let otherwise = options.signal.clone().map(|signal| Message::Signal(Box::new(signal)));
-        let birth = self.birth(options)?;
+        let birth = self.birth(namespace, options)?;
         Ok(StartRun { birth, request_id, conflict, otherwise, hold: None, now: self.now() })
     }
 
     /// Begins a run. Where the local worker has room for it, that worker holds it from the start,
     /// and nobody has to claim it.
     async fn post_start(self: &Arc<Self>, mut start: StartRun) -> Result<Posted> {
-        let seat = self.local.get().and_then(|local| {
+        let own = start.birth.run.namespace == self.settings.namespace;
+        let seat = self.local.get().filter(|_| own).and_then(|local| {
             let fence = local.expect(&start.birth)?;
             Some((local, fence, start.birth.clone()))
         });
@@ -131,8 +140,8 @@ impl Core {
         posted
     }
 
-    fn birth(&self, options: StartOptions) -> Result<Birth> {
-        let run = self.new_run();
+    fn birth(&self, namespace: Namespace, options: StartOptions) -> Result<Birth> {
+        let run = self.new_run_in(namespace);
         let mut started = options.started;
         started.first_run = run;
         started.original_run = run;

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use bowline_core::{Epoch, Time};
+use bowline_core::{Epoch, Time, Version};
 use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Listeners, Page, Pending, Posted, Posting,
-    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept,
+    Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Listeners, Page, Pending, Posted,
+    Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store,
+    Subtree, Sweep, Swept,
     memory::{Method, When},
 };
 use parking_lot::Mutex;
@@ -406,6 +407,14 @@ impl Store for Gated {
 
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
         self.one(Method::Leftovers, &Call::Other, move |inner| inner.leftovers(subtree), other)
+    }
+
+    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+        self.inner.shelve(puts)
+    }
+
+    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
+        self.one(Method::Shelf, &Call::Other, move |inner| inner.shelf(shelf), other)
     }
 
     fn watch(&self) -> Hints {

@@ -343,7 +343,8 @@ impl Actor {
 
     /// How many rows a sweep takes is each store's own; what is left in the end is not.
     async fn sweep(&mut self, note: &str) {
-        let retention = self.chance.one_in(2).then_some(Duration::from_secs(100));
+        let kept = self.chance.one_in(2).then_some((NAMESPACE, Duration::from_secs(100)));
+        let retention = kept.into_iter().collect();
         let sweep = Sweep { epoch: self.epoch, now: self.now, limit: 50, retention };
         while self.both.model.sweep(sweep.clone()).await.unwrap().more {}
         while self.both.store.sweep(sweep.clone()).await.unwrap().more {}

@@ -137,6 +137,10 @@ pub(crate) fn state() -> State {
     state
 }
 
+pub(in super::super) fn space() -> Space {
+    Space { namespace: Namespace(7), id: 12, kept: span(60), wire: blob("config") }
+}
+
 fn opens(kind: &EventKind) -> bool {
     matches!(
         kind,
