@@ -168,6 +168,8 @@ pub struct ContinueAsNew {
     pub delay: Option<Span>,
     /// How it is tried again.
     pub retry: Option<RetryPolicy>,
+    /// When it is started again, if by another schedule.
+    pub cron: Option<String>,
     /// Its memo, if it is to be another one.
     pub memo: Option<Fields>,
     /// Its search attributes, if they are to be others.

@@ -17,7 +17,7 @@ pub(crate) mod update;
 use crate::{Asked, Command, Draft, EventId, Message, Received, Refusal, RunAlarm};
 
 pub use fork::fork;
-pub use start::{Begin, begin, check};
+pub use start::{Begin, begin, begin_with, check};
 
 /// A stage of a draft; see [`Draft::intake`].
 pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {

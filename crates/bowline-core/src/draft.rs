@@ -4,6 +4,8 @@
 //! Out:   [`Decided`]: all that one commit writes, or nothing at all.
 //! Never: looks at anything but the state, the turn record and the given time.
 
+use std::collections::BTreeMap;
+
 use crate::{
     Alarm, AlarmKind, Birth, Blob, Cause, Code, Effect, Event, EventId, EventKind, Message, Note,
     Number, Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time, TurnRecord, decide,
@@ -16,6 +18,10 @@ pub struct Draft {
     pub(crate) record: TurnRecord,
     pub(crate) now: Time,
     pub(crate) spare: RunId,
+    /// When the run's own schedule would start the next one.
+    pub(crate) next_start: Option<Time>,
+    /// When other schedules that it may speak of would start theirs.
+    pub(crate) starts: BTreeMap<String, Time>,
     pub(crate) events: Vec<Event>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) consumed: Number,
@@ -77,6 +83,8 @@ impl Draft {
             record,
             now,
             spare,
+            next_start: None,
+            starts: BTreeMap::new(),
             events: Vec::new(),
             effects: Vec::new(),
             consumed,
@@ -91,6 +99,18 @@ impl Draft {
             inherited: Ranges::default(),
             heartbeat_since: None,
         }
+    }
+
+    /// The run's own schedule starts the next one at this moment. Nothing here reads schedules:
+    /// whoever decides about a run that has one looks it up first.
+    pub fn starts_next(&mut self, at: Time) {
+        self.next_start = Some(at);
+    }
+
+    /// A schedule that a command names would start a run at this moment. One that is not told of is
+    /// refused.
+    pub fn knows_schedule(&mut self, schedule: &str, at: Time) {
+        self.starts.insert(schedule.to_owned(), at);
     }
 
     /// The state as it stands.

@@ -42,7 +42,7 @@ pub use cause::{Cause, Code};
 pub use codec::{Batch, Corrupt};
 pub use command::*;
 pub use decide::turn::{FailTurn, StartTurn, TurnAnswer, Verdict as TurnVerdict};
-pub use decide::{Begin, begin, check, fork};
+pub use decide::{Begin, begin, begin_with, check, fork};
 pub use draft::{Decided, Draft};
 pub use effect::*;
 pub use event::*;

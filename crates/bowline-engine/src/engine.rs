@@ -24,7 +24,7 @@ pub(crate) mod watch;
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -35,7 +35,7 @@ use bowline_store::{Join, Store};
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Result, clock::Clock, ids::Ids, metrics::Meter};
+use crate::{Result, Schedules, clock::Clock, ids::Ids, metrics::Meter};
 
 /// What the whole engine shares.
 pub(crate) struct Core {
@@ -69,6 +69,8 @@ pub(crate) struct Core {
     pub(crate) bells: watch::Bells,
     /// What is looked at even if every hint was lost.
     pub(crate) net: net::Net,
+    /// What reads schedules, once a door has brought it.
+    pub(crate) schedules: OnceLock<Arc<dyn Schedules>>,
     /// The namespaces that are looked after here.
     pub(crate) spaces: space::Spaces,
     /// What is counted.
@@ -139,6 +141,7 @@ impl Core {
             bells: watch::Bells::default(),
             net: net::Net::default(),
             spaces,
+            schedules: OnceLock::new(),
             fences: AtomicU64::new(OWN_FENCES),
         });
         core.spawn(sweep::run(core.clone()));

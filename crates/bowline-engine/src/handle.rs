@@ -14,9 +14,9 @@ use bowline_store::{
 };
 
 use crate::{
-    Answered, Builder, CancelRequest, CancelledOne, Metrics, Prepared, QueryAnswer, Question,
-    QueueOptions, RemoteActivity, RemoteHeartbeat, Result, StartOptions, Started, Taken,
-    UpdateWait, Wait,
+    Answered, Builder, CancelRequest, CancelledOne, Eager, Metrics, Prepared, QueryAnswer,
+    Question, QueueOptions, RemoteActivity, RemoteHeartbeat, RemoteTurn, Result, Schedules,
+    StartOptions, Started, Taken, UpdateWait, Wait,
     engine::{Core, Doors, run::WhenParked},
     worker::Worker,
 };
@@ -59,6 +59,15 @@ impl Engine {
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn begin(&self, options: StartOptions) -> Result<Started> {
         Box::pin(self.core.start(self.namespace, options)).await
+    }
+
+    /// The first turn of a run, which a worker has taken with its [start](StartOptions::worker);
+    /// none if the run waits before it, or was there already.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn first_turn(&self, run: RunId, worker: &StartTurn) -> Result<Option<RemoteTurn>> {
+        Box::pin(self.core.first_turn(run, worker)).await
     }
 
     /// An id for a run that is about to be.
@@ -377,6 +386,12 @@ impl Engine {
         self.worker.configure(&queue.into(), options)
     }
 
+    /// What reads schedules from now on, for runs that are started again by one. The first stays.
+    pub fn read_schedules(&self, schedules: Arc<dyn Schedules>) {
+        // Every door brings the same.
+        let _ = self.core.schedules.set(schedules);
+    }
+
     /// What this engine has counted since it started.
     pub fn metrics(&self) -> Metrics {
         self.core.meter.snapshot()
@@ -406,7 +421,21 @@ impl Engine {
         answer: impl Fn(Token) -> TurnAnswer,
         again: Option<StartTurn>,
     ) -> Result<Answered> {
-        Box::pin(self.core.answer_turn(token, answer, again)).await
+        Box::pin(self.core.answer_turn(token, answer, again, None)).await
+    }
+
+    /// The same; it takes activities that it has just scheduled in the same breath, too.
+    ///
+    /// # Errors
+    /// If the token is not valid, or its turn is over.
+    pub async fn answer_turn_eagerly(
+        &self,
+        token: &[u8],
+        answer: impl Fn(Token) -> TurnAnswer,
+        again: Option<StartTurn>,
+        eager: &Eager,
+    ) -> Result<Answered> {
+        Box::pin(self.core.answer_turn(token, answer, again, Some(eager))).await
     }
 
     /// A remote worker cannot answer a turn.

@@ -7,6 +7,7 @@ mod builder;
 mod engine;
 mod error;
 mod handle;
+mod schedule;
 
 pub mod clock;
 pub mod ids;
@@ -19,8 +20,8 @@ pub use bowline_store as store;
 pub use builder::{Builder, QueueOptions};
 pub use engine::{
     remote::{
-        Answered, QueryAnswer, Question, RemoteActivity, RemoteAsk, RemoteHeartbeat, RemoteQuery,
-        RemoteTurn, Taken, Wait,
+        Answered, Eager, QueryAnswer, Question, RemoteActivity, RemoteAsk, RemoteHeartbeat,
+        RemoteQuery, RemoteTurn, Taken, Wait,
     },
     submit::{CancelRequest, CancelledOne, Prepared, StartOptions, Started},
     update::UpdateWait,
@@ -28,3 +29,4 @@ pub use engine::{
 pub use error::{Error, Result};
 pub use handle::Engine;
 pub use metrics::{Histogram, Metrics};
+pub use schedule::Schedules;

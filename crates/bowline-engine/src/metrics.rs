@@ -20,6 +20,10 @@ pub struct Metrics {
     pub turns_committed: u64,
     /// Attempts of activities that were started, native and remote ones.
     pub attempts_started: u64,
+    /// Of these, the ones that a remote worker took with the commit that scheduled them.
+    pub eager_activities: u64,
+    /// First turns that a remote worker took with the start of their run.
+    pub eager_turns: u64,
     /// Notices of cancels and stops that found their worker's channel.
     pub notices_sent: u64,
     /// Notices that did not: the worker has no channel, or does not come for its notices. It
@@ -57,6 +61,8 @@ impl Histogram {
 pub(crate) struct Meter {
     pub(crate) turns_committed: Counter,
     pub(crate) attempts_started: Counter,
+    pub(crate) eager_activities: Counter,
+    pub(crate) eager_turns: Counter,
     pub(crate) notices_sent: Counter,
     pub(crate) notices_failed: Counter,
     pub(crate) control_polls: Counter,
@@ -110,6 +116,8 @@ impl Meter {
         Metrics {
             turns_committed: self.turns_committed.value(),
             attempts_started: self.attempts_started.value(),
+            eager_activities: self.eager_activities.value(),
+            eager_turns: self.eager_turns.value(),
             notices_sent: self.notices_sent.value(),
             notices_failed: self.notices_failed.value(),
             control_polls: self.control_polls.value(),

@@ -23,6 +23,7 @@ use temporalio_protos::temporal::api::workflowservice::v1::*;
 use tonic::{Request, Response};
 
 use crate::{
+    cron::Cron,
     status::Answer,
     stubs::{
         health::{
@@ -48,6 +49,7 @@ struct Inner {
 impl Door {
     /// A door on an engine. A namespace of this name is there from the beginning.
     pub fn new(engine: Engine, namespace: impl Into<String>) -> Self {
+        engine.read_schedules(Arc::new(Cron));
         let spaces = namespace::Spaces::new(engine, namespace.into());
         Self { inner: Arc::new(Inner { spaces, workers: worker::Workers::default() }) }
     }

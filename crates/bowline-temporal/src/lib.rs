@@ -3,6 +3,7 @@
 //! This is the only crate that speaks Temporal's words. It translates and has no rules: what may
 //! happen to a run is decided in `bowline-core`, what a worker is told is written there first.
 
+mod cron;
 mod door;
 mod serve;
 mod status;

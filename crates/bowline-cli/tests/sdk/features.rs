@@ -58,6 +58,19 @@ fn completed_elsewhere() {
     scene("completed_elsewhere");
 }
 
+/// The first turn comes with the start, and an activity with the answer that schedules it.
+#[test]
+fn eager() {
+    scene("eager");
+}
+
+/// A schedule starts one run after the other, with what the one before it left, until somebody ends
+/// it.
+#[test]
+fn cron() {
+    scene("cron");
+}
+
 /// Children complete, are signalled and cancelled; each policy for what a parent leaves behind.
 #[test]
 fn children() {

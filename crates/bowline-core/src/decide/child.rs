@@ -8,8 +8,8 @@ use crate::{
     Address, Blob, Cancel, Cause, ChildCancelled, ChildCompleted, ChildFailed, ChildInitiated,
     ChildRefusal, ChildSpec, ChildStartFailed, ChildStarted, ChildTerminated, ChildTimedOut, Code,
     Draft, Effect, EndChild, EventId, EventKind, External, ExternalCancelInitiated, Link, Message,
-    Note, Parent, Post, Refusal, RequestId, RunEnding, RunId, Time, TurnFault, WorkflowStarted,
-    limits,
+    Note, Parent, Post, Refusal, RequestId, RunEnding, RunId, Span, Time, TurnFault,
+    WorkflowStarted, limits,
 };
 
 pub(super) fn start(
@@ -29,7 +29,10 @@ pub(super) fn start(
     }
     size::call(&spec.input, &spec.header)?;
     size::check(spec.memo.values())?;
-    let started = first_event(draft, &spec, run, initiated);
+    let mut started = first_event(draft, &spec, run, initiated);
+    if !spec.cron.is_empty() {
+        started.delay = Some(wait(draft, &spec.cron)?);
+    }
     start::check(&started)
         .map_err(|refusal| Refusal::Command(TurnFault::BadChild, refusal.to_string()))?;
     if draft.state.children.len() >= draft.state.rules().pending_max() {
@@ -48,6 +51,16 @@ pub(super) fn start(
     draft.record_at(draft.now, ChildInitiated { spec, run, turn }, Vec::new(), wire);
     draft.effect(Effect::Begin(Box::new(start::begin(begin))));
     Ok(())
+}
+
+/// How long a child that runs on a schedule waits for its first turn.
+fn wait(draft: &Draft, schedule: &str) -> Result<Span, Refusal> {
+    let unread = || {
+        let why = format!("the schedule {schedule:?} does not read, or never starts anything");
+        Refusal::Command(TurnFault::BadChild, why)
+    };
+    let next = draft.starts.get(schedule).ok_or_else(unread)?;
+    Ok(Span(next.since(draft.now)))
 }
 
 fn first_event(draft: &Draft, spec: &ChildSpec, run: RunId, initiated: EventId) -> WorkflowStarted {

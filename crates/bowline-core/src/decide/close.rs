@@ -33,14 +33,15 @@ pub(super) fn complete(
     wire: Option<Blob>,
 ) -> Result<(), Refusal> {
     size::check(&result)?;
+    let next_run = on_schedule(draft, result.clone(), None);
     let closing = Closing {
         time: draft.now,
         cause: Cause::new(Code::RunCompleted),
         ending: RunEnding::Completed(result.clone()),
-        next: None,
+        next: next_run,
         wire,
     };
-    close(draft, closing, WorkflowCompleted { result, turn, next_run: None });
+    close(draft, closing, WorkflowCompleted { result, turn, next_run });
     Ok(())
 }
 
@@ -53,6 +54,10 @@ pub(super) fn fail(
     size::bytes(failure.len())?;
     let (retry, next) = again(draft, Some(&failure));
     let next_run = next.map(|pause| try_again(draft, pause, Some(failure.clone())));
+    let next_run = next_run.or_else(|| {
+        let last_result = draft.state.started.last_result.clone();
+        on_schedule(draft, last_result, Some(failure.clone()))
+    });
     let closing = Closing {
         time: draft.now,
         cause: Cause::new(Code::RunFailed).detail(failure.to_string()),
@@ -110,6 +115,13 @@ pub(super) fn continued(
     started.memo = asked.memo.unwrap_or(started.memo);
     started.search = asked.search.unwrap_or(started.search);
     started.delay = asked.delay;
+    if let Some(schedule) = asked.cron.filter(|schedule| *schedule != started.cron) {
+        if !draft.starts.contains_key(&schedule) {
+            let why = format!("the schedule {schedule:?} does not read, or never starts anything");
+            return Err(Refusal::Command(TurnFault::BadContinue, why));
+        }
+        started.cron = schedule;
+    }
     start::check(&started)
         .map_err(|refusal| Refusal::Command(TurnFault::BadContinue, refusal.to_string()))?;
     let event = WorkflowContinuedAsNew {
@@ -165,6 +177,11 @@ pub(super) fn escalate(draft: &mut Draft, at: Time) {
 pub(super) fn time_out(draft: &mut Draft, at: Time) {
     let (retry, next) = again(draft, None);
     let next_run = next.map(|pause| try_again(draft, pause, None));
+    let next_run = next_run.or_else(|| {
+        let late = Failure::new("the run took too long").kind("Timeout");
+        let last_result = draft.state.started.last_result.clone();
+        on_schedule(draft, last_result, Some(late))
+    });
     let closing = Closing {
         time: at,
         cause: Cause::new(Code::RunTimedOut),
@@ -324,6 +341,31 @@ fn try_again(draft: &mut Draft, pause: Span, failure: Option<Failure>) -> RunId 
     started.last_failure = failure;
     begin_next(draft, next, started, Vec::new());
     next
+}
+
+/// The run that its schedule starts next, if it has one. A cancel ends the schedule, and so does
+/// the end of the chain's time.
+fn on_schedule(
+    draft: &mut Draft,
+    last_result: Option<Payload>,
+    last_failure: Option<Failure>,
+) -> Option<RunId> {
+    let own = &draft.state.started;
+    let at = draft.next_start.filter(|_| !own.cron.is_empty() && draft.state.cancel.is_none())?;
+    if own.chain_expires_at.is_some_and(|end| at >= end) {
+        return None;
+    }
+    let next = draft.spare;
+    let mut started = start::follow(draft, next);
+    started.initiator = Some(Initiator::Cron);
+    started.attempt = 1;
+    started.input = draft.state.started.input.clone();
+    started.header = draft.state.started.header.clone();
+    started.delay = Some(Span(at.since(draft.now)));
+    started.last_result = last_result;
+    started.last_failure = last_failure;
+    begin_next(draft, next, started, Vec::new());
+    Some(next)
 }
 
 /// A signal that was acknowledged and not received goes on with the chain.

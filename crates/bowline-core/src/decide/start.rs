@@ -3,8 +3,8 @@
 use super::{child::text_fits, size};
 use crate::{
     Birth, Blob, Decided, Draft, Effect, Event, Fields, Link, Number, Payload, Refusal, Reuse,
-    RunAlarm, RunId, RunLadder, Signal, State, Time, TurnRecord, WorkflowSignalled,
-    WorkflowStarted, decide, limits,
+    RunAlarm, RunId, RunLadder, Signal, State, Time, Token, TurnRecord, WorkflowSignalled,
+    WorkflowStarted, decide, decide::turn::StartTurn, limits,
 };
 
 /// Everything that a beginning needs.
@@ -69,14 +69,20 @@ pub fn check(started: &WorkflowStarted) -> Result<(), Refusal> {
     if let Some(fault) = started.retry.as_ref().and_then(|policy| policy.fault()) {
         return bad("the retry policy", fault);
     }
-    if !started.cron.is_empty() {
-        return bad("the cron schedule", "schedules are not supported yet");
+    if !text_fits(&started.cron) {
+        return bad("the schedule", "it is longer than 1,000 bytes");
     }
     Ok(())
 }
 
 /// The first events of a run. The caller has [checked](check) what it is started as.
 pub fn begin(begin: Begin) -> Birth {
+    begin_with(begin, None).0
+}
+
+/// The same; a worker that is there already may have the first turn at once. It gets none if the
+/// run waits before its first turn, or has no remote ones.
+pub fn begin_with(begin: Begin, worker: Option<StartTurn>) -> (Birth, Option<Token>) {
     let Begin { run, mut started, reuse, link, signals, wire, now } = begin;
     let native = started.rules.is_native();
     if started.attempt == 0 {
@@ -94,9 +100,10 @@ pub fn begin(begin: Begin) -> Birth {
         draft.wants_turn = true;
         decide::turn::schedule(&mut draft);
     }
+    let token = worker.and_then(|worker| draft.start_turn(worker).ok());
     arm(&mut draft);
     let wake = native && !delayed;
-    birth(draft, Vec::new(), wake, reuse, link)
+    (birth(draft, Vec::new(), wake, reuse, link), token)
 }
 
 /// What rings for the run itself while it is open. Whoever closes it takes all of them back.

@@ -62,7 +62,12 @@ impl Core {
     /// Takes in what waits for one run; false if there was nothing that may be taken now.
     pub(crate) async fn take_in(self: &Arc<Self>, read: &bowline_store::RunRead) -> Result<bool> {
         let head = &read.head;
-        let mut draft = self.draft_of(state(read)?, head.record.clone(), head.consumed);
+        let state = state(read)?;
+        if !state.started.cron.is_empty() && self.schedules.get().is_none() {
+            // Whoever reads its schedule takes it in: here nobody knows which run follows it.
+            return Ok(false);
+        }
+        let mut draft = self.draft_of(state, head.record.clone(), head.consumed);
         draft.intake(&read.inbox);
         let decided = draft.finish();
         let closes = !decided.state.status.is_open();

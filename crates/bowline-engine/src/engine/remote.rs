@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-pub use activity::{RemoteActivity, RemoteHeartbeat};
+pub use activity::{Eager, RemoteActivity, RemoteHeartbeat};
 pub(crate) use query::Queries;
 pub use query::{QueryAnswer, Question, RemoteAsk, RemoteQuery};
 pub use turn::{Answered, RemoteTurn, Taken};

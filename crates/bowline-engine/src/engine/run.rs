@@ -1,8 +1,8 @@
 //! Reading runs: their heads, histories and endings.
 
 use bowline_core::{
-    Batch, Draft, Event, EventId, EventKind, Number, Payload, Received, RunEnding, RunId, State,
-    TurnRecord, codec,
+    Asked, Batch, Command, Draft, Event, EventId, EventKind, Number, Payload, Received, RunEnding,
+    RunId, State, Time, TurnRecord, codec,
 };
 use bowline_store::{Filter, Head, Page, Read, RunKey, RunRead};
 
@@ -176,7 +176,45 @@ impl Core {
 
     pub(crate) fn draft_of(&self, state: State, record: TurnRecord, consumed: Number) -> Draft {
         let spare = self.new_run_in(state.run.namespace);
-        Draft::new(state, record, consumed, self.now(), spare)
+        let now = self.now();
+        let next = match state.started.cron.is_empty() {
+            true => None,
+            false => self.next_start(&state.started.cron, state.since, now).unwrap_or_default(),
+        };
+        let mut draft = Draft::new(state, record, consumed, now, spare);
+        if let Some(next) = next {
+            draft.starts_next(next);
+        }
+        draft
+    }
+
+    /// When a schedule starts a run next.
+    pub(crate) fn next_start(
+        &self,
+        schedule: &str,
+        since: Time,
+        after: Time,
+    ) -> std::result::Result<Option<Time>, String> {
+        match self.schedules.get() {
+            Some(schedules) => schedules.next(schedule, since, after),
+            None => Err("nothing here reads schedules".to_owned()),
+        }
+    }
+
+    /// Tells a decision about the schedules that its commands name.
+    pub(crate) fn look_up(&self, draft: &mut Draft, commands: &[Asked]) {
+        let now = self.now();
+        for asked in commands {
+            let schedule = match &asked.command {
+                Command::StartChild(spec, _) => Some(&spec.cron),
+                Command::ContinueAsNew(next, _) => next.cron.as_ref(),
+                _ => None,
+            };
+            let Some(schedule) = schedule.filter(|schedule| !schedule.is_empty()) else { continue };
+            if let Ok(Some(next)) = self.next_start(schedule, now, now) {
+                draft.knows_schedule(schedule, next);
+            }
+        }
     }
 }
 

@@ -22,8 +22,8 @@ pub use cancel::{CancelRequest, CancelledOne};
 pub use prepare::Prepared;
 pub use start::{StartOptions, Started};
 
-use super::{Core, fellow::Said};
-use crate::{Error, Result, limits};
+use super::{Core, fellow::Said, remote::Eager};
+use crate::{Error, RemoteActivity, Result, limits};
 
 /// For how long a store that cannot be reached is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,13 +185,25 @@ impl Core {
         turn: TurnCommit,
         patience: Patience,
     ) -> Result<(Committed, State)> {
+        let (committed, state, _) = self.commit_for(turn, patience, None).await?;
+        Ok((committed, state))
+    }
+
+    /// The same, for a remote worker that takes some of the activities which the commit schedules
+    /// in the same breath.
+    pub(crate) async fn commit_for(
+        self: &Arc<Self>,
+        turn: TurnCommit,
+        patience: Patience,
+        eager: Option<&Eager>,
+    ) -> Result<(Committed, State, Vec<RemoteActivity>)> {
         let updates = fold::updates(&turn.decided);
         let is_turn = |event: &Event| matches!(event.kind, EventKind::TurnCompleted(_));
         let turns = turn.decided.events.iter().filter(|event| is_turn(event)).count();
         let run = turn.run;
         let parent = turn.decided.state.started.parent.as_ref().map(|parent| parent.run);
         let end = End::of(&turn.decided);
-        let mut folded = fold::fold(self, turn);
+        let mut folded = fold::fold(self, turn, eager);
         let told: Vec<_> = folded.commit.posts.iter().map(|post| told(post, parent)).collect();
         // The answer brings along what waits by then.
         self.net.paid(run);
@@ -205,8 +217,9 @@ impl Core {
         self.meter.turns_committed.add(turns);
         self.net.touch();
         told.iter().for_each(|to| self.net.owe_to(to));
+        let mut taken = Vec::new();
         for (activity, attempt) in &committed.started {
-            folded.starts.begin(self, run, *activity, *attempt);
+            taken.extend(folded.starts.begin(self, run, *activity, *attempt));
         }
         self.push(committed.hits.clone());
         for (id, stage) in updates {
@@ -221,7 +234,7 @@ impl Core {
             End::Completed(result) => self.followers.tell_completed(run, &result),
             End::Other => self.followers.tell_end(run),
         }
-        Ok((committed, folded.state))
+        Ok((committed, folded.state, taken))
     }
 
     /// Lets go of a run that this member holds, whatever has happened to it meanwhile.

@@ -35,7 +35,7 @@ pub(super) async fn poll(
     let control = door
         .inner
         .workers
-        .listening(&engine, &request.worker_instance_key, &request.worker_control_task_queue)
+        .listening(space, &request.worker_instance_key, &request.worker_control_task_queue)
         .await;
     let (queue, worker) = (place.as_str().into(), request.identity.as_str().into());
     let taken = poll::apart(until, |wait: Wait| async move {
@@ -56,7 +56,11 @@ pub(super) async fn poll(
     }
 }
 
-fn handed_out(space: &Space, activity: RemoteActivity) -> Answer<PollActivityTaskQueueResponse> {
+/// An activity as its worker is shown it.
+pub(super) fn handed_out(
+    space: &Space,
+    activity: RemoteActivity,
+) -> Answer<PollActivityTaskQueueResponse> {
     let bad = status::untranslatable;
     let (spec, live) = (&activity.spec, &activity.live);
     let started = live.started().map_or(live.scheduled_at, |start| start.at);

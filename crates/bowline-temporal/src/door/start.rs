@@ -1,6 +1,6 @@
 //! A client starts a run.
 
-use bowline_core::{Blob, Conflict, Rules, Signal, WorkflowStarted};
+use bowline_core::{Blob, Conflict, Rules, Signal, StartTurn, WorkflowStarted};
 use bowline_engine::StartOptions;
 use prost::Message;
 use temporalio_protos::temporal::api::{
@@ -12,7 +12,7 @@ use temporalio_protos::temporal::api::{
 };
 use tonic::Request;
 
-use super::Door;
+use super::{Door, namespace::Space, turn};
 use crate::{
     status::{self, Answer},
     translate::{failure, payload, retry, time::given_limit, word},
@@ -41,12 +41,19 @@ pub(super) async fn start(
         ),
         signal: None,
         wire: wire(&request),
+        worker: request.request_eager_execution.then(|| worker(space, &request)),
     };
+    let eager = options.worker.clone();
     let begun = space.engine.begin(options).await.map_err(status::of)?;
+    let first = match eager.filter(|_| begun.is_new) {
+        Some(worker) => space.engine.first_turn(begun.run, &worker).await.map_err(status::of)?,
+        None => None,
+    };
     Ok(StartWorkflowExecutionResponse {
         run_id: begun.run.to_string(),
         started: begun.is_new,
         status: WorkflowExecutionStatus::Running.into(),
+        eager_workflow_task: first.map(|t| turn::handed_out(space, &t, false)).transpose()?,
         ..Default::default()
     })
 }
@@ -79,6 +86,7 @@ pub(super) async fn signal_with_start(
         ),
         signal: Some(signal),
         wire: wire(&start),
+        worker: None,
     };
     let begun = space.engine.begin(options).await.map_err(status::of)?;
     Ok(SignalWithStartWorkflowExecutionResponse {
@@ -86,6 +94,16 @@ pub(super) async fn signal_with_start(
         started: begun.is_new,
         ..Default::default()
     })
+}
+
+/// Who starts a run has a worker for it in the same process.
+fn worker(space: &Space, request: &StartWorkflowExecutionRequest) -> StartTurn {
+    StartTurn {
+        worker: request.identity.as_str().into(),
+        request_id: space.engine.mint().to_string().into(),
+        control: Default::default(),
+        wire: None,
+    }
 }
 
 /// The half of a signal-with-start that is a start.

@@ -1,8 +1,10 @@
 //! Turns: a worker takes one, and answers it, or says that it cannot.
 
-use bowline_core::{Blob, FailTurn, Identity, Span, StartTurn, Sticky, Token, TurnAnswer};
-use bowline_core::{TurnVerdict, limits as core_limits};
-use bowline_engine::{RemoteTurn, Taken};
+use bowline_core::{
+    Asked, Blob, Ending, FailTurn, Identity, Span, StartTurn, Sticky, Token, TurnAnswer,
+    TurnVerdict, limits as core_limits,
+};
+use bowline_engine::{Answered, Eager, RemoteTurn, Taken};
 use prost::Message;
 use temporalio_protos::temporal::api::{
     enums::v1::{TaskQueueKind, VersioningBehavior},
@@ -14,7 +16,7 @@ use temporalio_protos::temporal::api::{
 };
 use tonic::Request;
 
-use super::{Door, history, namespace::Space, poll, query, shown};
+use super::{Door, activity, history, namespace::Space, poll, query, shown};
 use crate::{
     limits,
     status::{self, Answer},
@@ -103,31 +105,69 @@ pub(super) fn handed_out(
     })
 }
 
-/// A worker answers a turn.
+/// A worker answers a turn. What it decides is carried out even if it does not wait for the answer:
+/// then somebody else has the activities that it asked for.
 pub(super) async fn complete(
     door: &Door,
     request: Request<RespondWorkflowTaskCompletedRequest>,
 ) -> Answer<RespondWorkflowTaskCompletedResponse> {
     let request = request.into_inner();
-    let space = &*door.space(&request.namespace).await?;
+    let space = door.space(&request.namespace).await?;
     let token = space.token(&request.task_token)?;
-    let engine = &space.engine;
-    let new_run = || engine.mint();
+    let new_run = || space.engine.mint();
     let commands = command::take(&request.commands, &request.messages, &new_run)
         .map_err(|why| status::invalid(format!("BadRequest: {why}")))?;
-    let sticky = sticky(request.sticky_attributes.as_ref());
-    let control = door.inner.workers.control(
-        space,
-        &request.worker_instance_key,
-        &request.worker_control_task_queue,
-    );
+    let (workers, activities) = (&door.inner.workers, command::eager(&request.commands));
+    let (key, said) = (&request.worker_instance_key, &request.worker_control_task_queue);
+    let control = match activities.is_empty() {
+        true => workers.control(&space, key, said),
+        // What it takes now it may have to be told to stop.
+        false => workers.listening(&space, key, said).await,
+    };
+    let eager = Eager { activities, worker: request.identity.as_str().into(), control };
+    let until = space.engine.now();
+    poll::apart(until, |wait| async move {
+        let sticky = sticky(request.sticky_attributes.as_ref());
+        let answered = answered(&space, &request, commands, sticky.clone(), eager).await?;
+        if wait.gone.is_cancelled() {
+            for activity in &answered.activities {
+                let back = space.engine.end_activity(activity.token.as_slice(), Ending::Returned);
+                back.await.map_err(status::of)?;
+            }
+        }
+        query::answered(&space, token.run, request.query_results);
+        status::verdict(&answered.verdict)?;
+        let reset_history_event_id = match answered.verdict {
+            TurnVerdict::Dropped => shown::number(answered.last_started),
+            _ => 0,
+        };
+        let next = answered.next.map(|turn| handed_out(&space, &turn, sticky.is_some()));
+        let taken = answered.activities.into_iter();
+        let taken = taken.map(|activity| activity::handed_out(&space, activity));
+        Ok(RespondWorkflowTaskCompletedResponse {
+            workflow_task: next.transpose()?,
+            activity_tasks: taken.collect::<Answer<_>>()?,
+            reset_history_event_id,
+        })
+    })
+    .await
+}
+
+async fn answered(
+    space: &Space,
+    request: &RespondWorkflowTaskCompletedRequest,
+    commands: Vec<Asked>,
+    sticky: Option<Sticky>,
+    eager: Eager,
+) -> Answer<Answered> {
+    let engine = &space.engine;
     let again = request.return_new_workflow_task.then(|| StartTurn {
         worker: request.identity.as_str().into(),
         request_id: engine.mint().to_string().into(),
-        control,
+        control: eager.control.clone(),
         wire: None,
     });
-    let kept = Answers::of(&request);
+    let kept = Answers::of(request);
     let answer = |token: Token| TurnAnswer {
         worker: Identity::from(request.identity.as_str()),
         sticky: sticky.clone(),
@@ -139,20 +179,8 @@ pub(super) async fn complete(
         wire: kept.wire.clone(),
         ..TurnAnswer::new(token, commands.clone())
     };
-    let answered = engine.answer_turn(&request.task_token, answer, again).await;
-    let answered = answered.map_err(status::of)?;
-    query::answered(space, token.run, request.query_results);
-    status::verdict(&answered.verdict)?;
-    let reset_history_event_id = match answered.verdict {
-        TurnVerdict::Dropped => shown::number(answered.last_started),
-        _ => 0,
-    };
-    let next = answered.next.map(|turn| handed_out(space, &turn, sticky.is_some()));
-    Ok(RespondWorkflowTaskCompletedResponse {
-        workflow_task: next.transpose()?,
-        reset_history_event_id,
-        ..Default::default()
-    })
+    let answered = engine.answer_turn_eagerly(&request.task_token, answer, again, &eager).await;
+    answered.map_err(status::of)
 }
 
 /// What a worker says beside its commands, to be kept as it is.

@@ -10,9 +10,9 @@ mod external;
 mod finish;
 mod record;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bowline_core::{Asked, Blob, Command, EventId, RunId};
+use bowline_core::{ActivityId, Asked, Blob, Command, EventId, RunId};
 use prost::Message as _;
 use temporalio_protos::temporal::api::{
     command::v1::{self as wire, command::Attributes},
@@ -44,6 +44,17 @@ pub(crate) fn take(
     let mut all = first?;
     all.append(&mut asked);
     Ok(all)
+}
+
+/// The activities that the worker would take itself, at once.
+pub(crate) fn eager(commands: &[wire::Command]) -> BTreeSet<ActivityId> {
+    let wanted = commands.iter().filter_map(|command| match &command.attributes {
+        Some(Attributes::ScheduleActivityTaskCommandAttributes(a)) => {
+            a.request_eager_execution.then(|| a.activity_id.as_str().into())
+        }
+        _ => None,
+    });
+    wanted.collect()
 }
 
 fn one(

@@ -14,7 +14,7 @@ use temporalio_protos::temporal::api::{
         command::Attributes,
     },
     common::v1::{ActivityType, WorkflowExecution, WorkflowType},
-    enums::v1::{CommandType, EventType},
+    enums::v1::CommandType,
     history::v1::HistoryEvent,
     taskqueue::v1::TaskQueue,
     workflowservice::v1::*,
@@ -115,6 +115,17 @@ impl World {
         self.call(answer).await
     }
 
+    /// Takes an activity that waits in the queue.
+    pub(crate) async fn activity(&self, space: &str) -> PollActivityTaskQueueResponse {
+        let poll = PollActivityTaskQueueRequest {
+            namespace: space.into(),
+            task_queue: Some(queue(QUEUE)),
+            identity: "worker".into(),
+            ..Default::default()
+        };
+        self.call(poll).await.expect("an activity")
+    }
+
     pub(crate) async fn history(&self, space: &str, id: &str) -> Vec<HistoryEvent> {
         let page = GetWorkflowExecutionHistoryRequest {
             namespace: space.into(),
@@ -202,9 +213,4 @@ pub(crate) fn details(status: &Status) -> Vec<String> {
     assert!(read.details.is_empty() || read.code == i32::from(status.code()));
     let name = |any: prost_wkt_types::Any| any.type_url.rsplit('.').next().map(str::to_owned);
     read.details.into_iter().filter_map(name).collect()
-}
-
-/// Whether an event of this kind is there.
-pub(crate) fn has(events: &[HistoryEvent], kind: EventType) -> bool {
-    events.iter().any(|event| event.event_type() == kind)
 }

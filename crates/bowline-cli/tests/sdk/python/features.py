@@ -4,7 +4,7 @@ import time
 from datetime import timedelta
 
 from flows import (
-    Again, Beats, Chat, Elsewhere, Fails, Local, Parent, Remembers, Retries, Sleeper, Stubborn,
+    Again, Beats, Chat, Counts, Elsewhere, Fails, Hello, Local, Parent, Remembers, Retries, Sleeper, Stubborn,
     TimesOut, Timers, Unpolled, seen,
 )
 from stage import QUEUE, play, until, until_status
@@ -146,6 +146,46 @@ async def completed_elsewhere(client: Client) -> None:
     assert await far.result() == "from elsewhere"
 
 
+async def eager(client: Client) -> None:
+    """The worker of this process has the first turn and the activity without any poll for them."""
+    run = await client.start_workflow(
+        Hello.run, "you", id="eager", task_queue=QUEUE, request_eager_start=True
+    )
+    assert getattr(run, "__temporal_eagerly_started"), "the first turn came with the start"
+    assert await run.result() == "Hello, you!"
+    events = (await run.fetch_history()).events
+    first = [e.workflow_task_started_event_attributes.identity for e in events
+             if e.HasField("workflow_task_started_event_attributes")][0]
+    assert first == client.identity, first
+    # An activity that was taken with the answer was scheduled and started at one moment.
+    scheduled, started = [e.event_time.ToNanoseconds() for e in events
+                          if e.HasField("activity_task_scheduled_event_attributes")
+                          or e.HasField("activity_task_started_event_attributes")]
+    assert started - scheduled < 1_000_000, started - scheduled
+
+
+async def cron(client: Client) -> None:
+    await client.start_workflow(
+        Counts.run, id="counts", task_queue=QUEUE, cron_schedule="@every 1s"
+    )
+    await until(lambda: has_counted(client, 2))
+    current = client.get_workflow_handle("counts")
+    await current.terminate(reason="enough")
+    closed = [found.status.name async for found in client.list_workflows("WorkflowId = 'counts'")]
+    assert closed.count("FAILED") == 1 and closed.count("TERMINATED") == 1, closed
+    assert "RUNNING" not in closed, closed
+
+
+async def has_counted(client: Client, most: int) -> bool:
+    query = "WorkflowId = 'counts' AND ExecutionStatus = 'Completed'"
+    done = [run async for run in client.list_workflows(query)]
+    counted = []
+    for found in done:
+        handle = client.get_workflow_handle(found.id, run_id=found.run_id)
+        counted.append(await handle.result(follow_runs=False))
+    return most in counted
+
+
 async def children(client: Client) -> None:
     async def play(kind: str) -> str:
         return await client.execute_workflow(Parent.run, kind, id=kind, task_queue=QUEUE)
@@ -227,6 +267,6 @@ if __name__ == "__main__":
         scene.__name__: scene
         for scene in [
             signals, queries, updates, timers, retries, timeouts, local_activities,
-            completed_elsewhere, children, continues, ids, shown,
+            completed_elsewhere, eager, cron, children, continues, ids, shown,
         ]
     })

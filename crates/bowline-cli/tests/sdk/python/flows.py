@@ -357,8 +357,23 @@ class CleansUp:
             )
 
 
+@workflow.defn
+class Counts:
+    """Is started by a schedule: knows what the run before it had counted to."""
+
+    @workflow.run
+    async def run(self) -> int:
+        last = workflow.get_last_completion_result(int) or 0
+        if last == 1 and not workflow.has_last_completion_result():
+            raise AssertionError("a result that is not there")
+        if last == 1 and workflow.get_last_failure() is None:
+            raise ApplicationError("once", non_retryable=True)
+        return last + 1
+
+
 WORKFLOWS = [
     Hello, Chat, Timers, Sleeper, Retries, Fails, TimesOut, Unpolled, Beats, Local, Elsewhere,
     Child, Waiter, Parent, Again, Stubborn, Remembers, Cancels, CancelsOne, CleansUp,
+    Counts,
 ]
 ACTIVITIES = [greet, flaky, fatal, silent, beating, takes, elsewhere]

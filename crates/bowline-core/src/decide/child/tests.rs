@@ -274,7 +274,7 @@ fn a_bad_child_fails_the_turn() {
     expect![[r#"
         ! failed: BadChild: the workflow's name is not acceptable: it is empty
         ! failed: BadChild: the workflow id is not acceptable: it is empty
-        ! failed: BadChild: the cron schedule is not acceptable: schedules are not supported yet
+        ! failed: BadChild: the schedule "* * * * *" does not read, or never starts anything
         ! failed: TooLarge: a command carries 2097153 bytes, more than 2 MiB
     "#]]
     .assert_eq(&refusals(&world, bad));

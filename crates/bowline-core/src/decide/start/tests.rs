@@ -243,7 +243,7 @@ fn a_start_that_is_not_acceptable_names_its_fault() {
         WorkflowStarted { turn_timeout: eternal, ..native() },
         WorkflowStarted { delay: eternal, ..native() },
         WorkflowStarted { retry: Some(policy), ..native() },
-        WorkflowStarted { cron: "* * * * *".into(), ..native() },
+        WorkflowStarted { cron: "*".repeat(1_001), ..native() },
     ];
     let said: Vec<_> = cases.iter().map(|bad| acceptable(bad).unwrap_err().to_string()).collect();
     expect![[r#"
@@ -257,7 +257,7 @@ fn a_start_that_is_not_acceptable_names_its_fault() {
         the turn timeout is not acceptable: it is longer than a hundred years
         the delay is not acceptable: it is longer than a hundred years
         the retry policy is not acceptable: the retry coefficient must be a number of at least 1
-        the cron schedule is not acceptable: schedules are not supported yet"#]]
+        the schedule is not acceptable: it is longer than 1,000 bytes"#]]
     .assert_eq(&said.join("\n"));
     acceptable(&native()).unwrap();
 }

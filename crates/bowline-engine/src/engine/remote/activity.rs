@@ -1,10 +1,10 @@
 //! A remote worker takes an activity, reports, and ends it.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use bowline_core::{
-    ActivityLive, ActivitySpec, Blob, ControlQueue, Ending, Epoch, EventId, Identity, Name,
-    Namespace, Payload, Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
+    ActivityId, ActivityLive, ActivitySpec, Blob, ControlQueue, Ending, Epoch, EventId, Identity,
+    Name, Namespace, Payload, Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
 };
 use bowline_store::{
     AttemptRef, ClaimActivities, ClaimedActivity, Heartbeat, HeartbeatReply, HolderKind, Proof,
@@ -34,6 +34,18 @@ pub struct RemoteActivity {
     pub spec: ActivitySpec,
     /// Where it stands.
     pub live: ActivityLive,
+}
+
+/// A remote worker that takes some activities with the very commit that schedules them: no poll, no
+/// queue. Those that wait in another queue than their run's are dispatched as usual.
+#[derive(Clone, Debug, Default)]
+pub struct Eager {
+    /// Which it asks for.
+    pub activities: BTreeSet<ActivityId>,
+    /// Who it is.
+    pub worker: Identity,
+    /// Where it listens for notices; empty if it does not.
+    pub control: ControlQueue,
 }
 
 /// What a heartbeat is answered with.

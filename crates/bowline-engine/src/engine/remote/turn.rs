@@ -9,7 +9,7 @@ use bowline_core::{
 };
 use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
 
-use super::{RemoteAsk, RemoteQuery, Wait, Want};
+use super::{Eager, RemoteActivity, RemoteAsk, RemoteQuery, Wait, Want};
 use crate::{
     Error, Result,
     engine::{
@@ -75,6 +75,8 @@ pub struct Answered {
     pub next: Option<RemoteTurn>,
     /// The `TurnStarted` of the last turn that was completed.
     pub last_started: EventId,
+    /// Activities that the worker asked for with its answer, and has now.
+    pub activities: Vec<RemoteActivity>,
 }
 
 impl Core {
@@ -174,6 +176,32 @@ impl Core {
         }
     }
 
+    /// The turn of a run that a worker has taken with its start; none if it has not, or the turn is
+    /// over already.
+    pub(crate) async fn first_turn(
+        self: &Arc<Self>,
+        run: RunId,
+        worker: &StartTurn,
+    ) -> Result<Option<RemoteTurn>> {
+        let asked = self.queries.asked();
+        let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
+        let head = &read.head;
+        let out = head.record.turn.as_ref().and_then(|turn| Some((turn, turn.started.as_ref()?)));
+        let Some((turn, started)) = out.filter(|(_, s)| s.request_id == worker.request_id) else {
+            return Ok(None);
+        };
+        let token = Token {
+            run,
+            scheduled: turn.scheduled,
+            attempt: turn.attempt,
+            started: started.event,
+            serial: head.record.serial,
+        };
+        let draft = self.draft_of(state(&read)?, head.record.clone(), head.consumed);
+        self.meter.eager_turns.add(1);
+        Ok(Some(self.handed_out(&draft, token, events(run, &read.batches)?, asked)))
+    }
+
     /// Takes a worker's answer, whoever handed the turn out. `again` is set if the worker wants
     /// the next turn in the same breath.
     pub(crate) async fn answer_turn(
@@ -181,6 +209,7 @@ impl Core {
         token: &[u8],
         answer: impl Fn(Token) -> TurnAnswer,
         again: Option<StartTurn>,
+        eager: Option<&Eager>,
     ) -> Result<Answered> {
         let token = decode(token)?;
         loop {
@@ -189,7 +218,9 @@ impl Core {
             if !head.status.is_open() {
                 return Err(bowline_core::Refusal::NoSuchTurn.into());
             }
-            let verdict = draft.answer_turn(answer(token), &inbox)?;
+            let answer = answer(token);
+            self.look_up(&mut draft, &answer.commands);
+            let verdict = draft.answer_turn(answer, &inbox)?;
             let next = match (&again, draft.record().turn.is_some()) {
                 (Some(start), true) if verdict == TurnVerdict::Taken => {
                     draft.start_turn(start.clone()).ok()
@@ -204,14 +235,14 @@ impl Core {
                 ended: Vec::new(),
                 release: false,
             };
-            match self.commit(turn, Patience::Short).await {
-                Ok(_) => {
+            match self.commit_for(turn, Patience::Short, eager).await {
+                Ok((_, _, activities)) => {
                     let next = match next {
                         Some(token) => Some(self.hand_out(&draft, token, asked).await?),
                         None => None,
                     };
                     let last_started = draft.state().last_started;
-                    return Ok(Answered { verdict, next, last_started });
+                    return Ok(Answered { verdict, next, last_started, activities });
                 }
                 Err(error) if error.is_race() => {}
                 Err(error) => return Err(error),

@@ -3,16 +3,19 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{
-    ActivitySpec, Alarm, Batch, Decided, Effect, Ending, EventId, EventKind, Fence, Holder, Name,
-    RunId, State, Time, UpdateId, UpdateStage, Version, WorkflowId, codec,
+    ActivityLive, ActivitySpec, Alarm, Batch, Decided, Effect, Ending, EventId, EventKind, Fence,
+    Holder, Name, Place, Queue, RunId, Start, State, Time, Token, UpdateId, UpdateStage, Version,
+    WorkflowId, codec,
 };
 use bowline_store::{Close, Commit, Head, NewActivity, RunCancel, Snapshot, StartNow};
 
 use super::TurnCommit;
 use crate::{
+    RemoteActivity,
     engine::{
         Core,
         desk::{Assignment, AttemptEnd, AttemptRef, Reservation},
+        remote::Eager,
     },
     limits,
 };
@@ -27,15 +30,29 @@ pub(super) struct Folded {
 /// Slots that are kept for activities which the commit schedules.
 pub(super) struct Starts {
     reserved: BTreeMap<EventId, (Reservation, Arc<ActivitySpec>)>,
+    /// What a remote worker takes with the commit.
+    remote: BTreeMap<EventId, (StartNow, Arc<ActivitySpec>)>,
+    queue: Queue,
     workflow_id: WorkflowId,
     workflow: Name,
     now: Time,
 }
 
 impl Starts {
-    /// The store has started it: run it.
-    pub(super) fn begin(&mut self, core: &Core, run: RunId, activity: EventId, attempt: u32) {
-        let Some((reservation, spec)) = self.reserved.remove(&activity) else { return };
+    /// The store has started it: run it, or hand it to the remote worker that takes it.
+    pub(super) fn begin(
+        &mut self,
+        core: &Core,
+        run: RunId,
+        activity: EventId,
+        attempt: u32,
+    ) -> Option<RemoteActivity> {
+        if let Some((start, spec)) = self.remote.remove(&activity) {
+            core.meter.attempts_started.add(1);
+            core.meter.eager_activities.add(1);
+            return Some(self.handed_out(run, activity, attempt, start, &spec));
+        }
+        let (reservation, spec) = self.reserved.remove(&activity)?;
         let assignment = Assignment {
             run,
             activity,
@@ -54,11 +71,41 @@ impl Starts {
             core.meter.attempts_started.add(1);
             local.begin(reservation, assignment);
         }
+        None
+    }
+
+    fn handed_out(
+        &self,
+        run: RunId,
+        activity: EventId,
+        attempt: u32,
+        start: StartNow,
+        spec: &ActivitySpec,
+    ) -> RemoteActivity {
+        let StartNow { holder, worker } = start;
+        let place = Place::Started(Start { at: self.now, holder, worker, heard_at: self.now });
+        RemoteActivity {
+            token: Token::activity(run, activity, attempt).to_blob(),
+            run,
+            workflow_id: self.workflow_id.clone(),
+            workflow: self.workflow.clone(),
+            activity,
+            spec: spec.clone(),
+            live: ActivityLive { attempt, place, ..ActivityLive::queued(self.now, self.now) },
+        }
     }
 
     /// The commit was not done, as far as anybody knows. If it was after all, these attempts
     /// stand on their rows and nobody runs them: they go back into their queues.
     pub(super) fn give_back(self, core: &Arc<Core>, run: RunId) {
+        for activity in self.remote.into_keys() {
+            let token = Token::activity(run, activity, 1).to_blob();
+            let core = core.clone();
+            core.clone().finish(async move {
+                // Mostly there is no such attempt: then this is refused, and changes nothing.
+                let _ = core.end_activity(token.as_slice(), Ending::Returned).await;
+            });
+        }
         for (activity, (reservation, _)) in self.reserved {
             let end = AttemptEnd {
                 attempt: AttemptRef { run, activity, attempt: 1 },
@@ -88,7 +135,7 @@ pub(super) fn updates(decided: &Decided) -> Vec<(UpdateId, UpdateStage)> {
     answers.collect()
 }
 
-pub(super) fn fold(core: &Core, turn: TurnCommit) -> Folded {
+pub(super) fn fold(core: &Core, turn: TurnCommit, eager: Option<&Eager>) -> Folded {
     let TurnCommit { run, fence, expected, decided, ended, release } = turn;
     let now = core.now();
     let Decided { state, record, events, effects, consumed, forgotten, successor, delete, .. } =
@@ -116,12 +163,14 @@ pub(super) fn fold(core: &Core, turn: TurnCommit) -> Folded {
     };
     let mut starts = Starts {
         reserved: BTreeMap::new(),
+        remote: BTreeMap::new(),
+        queue: state.started.queue.clone(),
         workflow_id: state.started.workflow_id.clone(),
         workflow: state.started.name.clone(),
         now,
     };
     for effect in effects {
-        add(core, effect, &mut commit, &mut starts);
+        add(core, effect, &mut commit, &mut starts, eager);
     }
     commit.disarm.retain(|alarm| !taken_back(&mut commit.arm, alarm));
     Folded { commit, starts, state }
@@ -171,10 +220,19 @@ fn empty(core: &Core, run: RunId, expected: Version, fence: Option<Fence>, now: 
     }
 }
 
-fn add(core: &Core, effect: Effect, commit: &mut Commit, starts: &mut Starts) {
+fn add(
+    core: &Core,
+    effect: Effect,
+    commit: &mut Commit,
+    starts: &mut Starts,
+    eager: Option<&Eager>,
+) {
     match effect {
         Effect::QueueActivity(activity, spec) => {
-            let start = reserve(core, activity, &spec, starts);
+            let start = match spec.remote {
+                true => eager.and_then(|eager| give(eager, commit.run, activity, &spec, starts)),
+                false => reserve(core, activity, &spec, starts),
+            };
             commit.activities.push(NewActivity { activity, spec, start });
         }
         Effect::CancelActivities(targets, cause) => commit.cancels.push((targets, cause)),
@@ -188,15 +246,30 @@ fn add(core: &Core, effect: Effect, commit: &mut Commit, starts: &mut Starts) {
     }
 }
 
+/// A worker takes what it asked for, if that waits where the worker takes its turns from.
+fn give(
+    eager: &Eager,
+    run: RunId,
+    activity: EventId,
+    spec: &Arc<ActivitySpec>,
+    starts: &mut Starts,
+) -> Option<StartNow> {
+    if spec.queue != starts.queue || !eager.activities.contains(&spec.id) {
+        return None;
+    }
+    let token = Token::activity(run, activity, 1).to_blob();
+    let holder = Holder::Remote { token, control: eager.control.clone() };
+    let start = StartNow { holder, worker: eager.worker.clone() };
+    starts.remote.insert(activity, (start.clone(), spec.clone()));
+    Some(start)
+}
+
 fn reserve(
     core: &Core,
     activity: EventId,
     spec: &Arc<ActivitySpec>,
     starts: &mut Starts,
 ) -> Option<StartNow> {
-    if spec.remote {
-        return None;
-    }
     let reservation = core.local.get()?.reserve(&spec.queue, &spec.name)?;
     let holder = Holder::Native(reservation.fence);
     let worker = reservation.worker.clone();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bowline_core::{
     Address, Begin, Birth, Blob, Cause, Conflict, EventKind, Fence, Link, Message, Name, Namespace,
-    Number, Payload, Queue, Received, RequestId, Reuse, RunId, Signal, Time, WorkflowId,
-    WorkflowStarted, begin, check,
+    Number, Payload, Queue, Received, RequestId, Reuse, RunId, Signal, Span, StartTurn, Time,
+    WorkflowId, WorkflowStarted, begin_with, check,
 };
 use bowline_store::{Head, Posted, Posting, RunKey, StartRun};
 
@@ -27,6 +27,8 @@ pub struct StartOptions {
     pub signal: Option<Signal>,
     /// What a door wants to have stored with the first event.
     pub wire: Option<Blob>,
+    /// A remote worker that takes the first turn in the same breath.
+    pub worker: Option<StartTurn>,
 }
 
 /// What became of a start.
@@ -140,13 +142,29 @@ impl Core {
         posted
     }
 
+    /// How long a run on a schedule waits for its first turn.
+    fn first_wait(&self, started: &WorkflowStarted) -> Result<Span> {
+        if started.delay.is_some() {
+            return Err(Error::Invalid("a schedule and a delay cannot go together".into()));
+        }
+        let now = self.now();
+        let bad =
+            |why| Error::Invalid(format!("the schedule {:?} is not valid: {why}", started.cron));
+        let next = self.next_start(&started.cron, now, now).map_err(bad)?;
+        let next = next.ok_or_else(|| bad("it never starts anything".to_owned()))?;
+        Ok(Span(next.since(now)))
+    }
+
     fn birth(&self, namespace: Namespace, options: StartOptions) -> Result<Birth> {
         let run = self.new_run_in(namespace);
         let mut started = options.started;
         started.first_run = run;
         started.original_run = run;
         check(&started)?;
-        Ok(begin(Begin {
+        if !started.cron.is_empty() {
+            started.delay = Some(self.first_wait(&started)?);
+        }
+        let start = Begin {
             run,
             started,
             reuse: options.reuse,
@@ -154,7 +172,8 @@ impl Core {
             signals: options.signal.into_iter().collect(),
             wire: options.wire,
             now: self.now(),
-        }))
+        };
+        Ok(begin_with(start, options.worker).0)
     }
 }
 

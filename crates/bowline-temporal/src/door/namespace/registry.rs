@@ -186,6 +186,7 @@ pub(in crate::door) async fn list(
 fn described(door: &Door, name: &str, space: &Registered) -> Answer<DescribeNamespaceResponse> {
     // Commands without heartbeats never start: the two go together.
     let capabilities = Capabilities {
+        eager_workflow_start: true,
         sync_update: true,
         async_update: true,
         worker_heartbeats: true,
