@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bowline_core::{Epoch, Time, Version};
 use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Listeners, Page, Pending, Posted,
-    Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store,
-    Subtree, Sweep, Swept,
+    Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Listeners, Page, Pending, Posted, Posting,
+    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
+    Sweep, Swept,
     memory::{Method, When},
 };
 use parking_lot::Mutex;
@@ -413,7 +413,7 @@ impl Store for Gated {
         self.inner.shelve(puts)
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
+    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<bowline_store::Item>>> {
         self.one(Method::Shelf, &Call::Other, move |inner| inner.shelf(shelf), other)
     }
 
