@@ -199,7 +199,7 @@ impl Core {
         };
         let draft = self.draft_of(state(&read)?, head.record.clone(), head.consumed);
         self.meter.eager_turns.add(1);
-        Ok(Some(self.handed_out(&draft, token, events(run, &read.batches)?, asked)))
+        Ok(Some(self.handed_out(&draft, token, events(run, &read.batches)?, asked).await))
     }
 
     /// Takes a worker's answer, whoever handed the turn out. `again` is set if the worker wants
