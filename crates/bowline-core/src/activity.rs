@@ -13,7 +13,7 @@ use std::time::Duration;
 use minicbor::{Decode, Encode};
 
 use crate::{
-    ActivityId, Cause, Failure, Fields, Name, Payload, Queue, RetryPolicy, Span, Time, limits,
+    ActivityId, Blob, Cause, Failure, Fields, Name, Payload, Queue, RetryPolicy, Span, Time, limits,
 };
 
 pub use adrift::Adrift;
@@ -133,6 +133,9 @@ pub struct ActivitySpec {
     /// that cancels it, with clean-up, and not this that ends it.
     #[n(9)]
     pub deadline: Option<Time>,
+    /// How urgent it is, for a remote worker to know, as it was sent.
+    #[n(10)]
+    pub priority: Option<Blob>,
 }
 
 /// How an activity ended; it does so once.

@@ -13,6 +13,8 @@ use bowline_store::{
     Filter, Head, Leftovers, Page, Phase, Posted, Read, RunKey, RunRead, Store, Subtree,
 };
 
+use tokio_util::sync::CancellationToken;
+
 use crate::{
     Answered, Builder, CancelRequest, CancelledOne, Eager, Metrics, Prepared, QueryAnswer,
     Question, QueueOptions, RemoteActivity, RemoteHeartbeat, RemoteTurn, Result, Schedules,
@@ -514,7 +516,12 @@ impl Engine {
 
     /// A remote worker has left.
     pub fn worker_left(&self, worker: &str) {
-        self.core.control.left(worker);
+        self.core.worker_left(worker);
+    }
+
+    /// Fires when a remote worker leaves: whatever polls for it is answered then.
+    pub fn leaving(&self, worker: &str) -> CancellationToken {
+        self.core.control.leaving(worker)
     }
 
     /// A remote worker waits on its control channel.
@@ -528,6 +535,11 @@ impl Engine {
     /// If the store fails.
     pub async fn acknowledge(&self, control: &ControlQueue, notices: &[NoticeId]) -> Result<()> {
         self.core.acknowledge(control, notices).await
+    }
+
+    /// A remote worker could not do what these notices say; it is told again later.
+    pub fn refuse(&self, control: &ControlQueue, notices: &[NoticeId]) {
+        self.core.refused(control, notices);
     }
 
     /// Ends at once, as if the process had been killed: nothing is finished, told or given back,

@@ -28,5 +28,5 @@ pub use engine::{
 };
 pub use error::{Error, Result};
 pub use handle::Engine;
-pub use metrics::{Histogram, Metrics};
+pub use metrics::{CommandOutcome, Histogram, Metrics};
 pub use schedule::Schedules;

@@ -1,12 +1,13 @@
-//! What the engine counts: a few counters and two histograms, without a lock and without a
-//! dependency. A door turns them into whatever its metrics system reads.
+//! What the engine counts: a few counters and two histograms, without a dependency. A door turns them into whatever its metrics system reads.
 
 use std::{
+    collections::BTreeMap,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
-use bowline_core::Time;
+use bowline_core::{Namespace, Time};
+use parking_lot::Mutex;
 
 /// The upper bounds of the buckets, in milliseconds; what is longer counts in one bucket more.
 pub const BUCKETS: [u64; 14] =
@@ -33,11 +34,38 @@ pub struct Metrics {
     pub control_polls: u64,
     /// How often others had given this process up, and it entered the store again.
     pub rejoins: u64,
+    /// How many notices they were handed by then; one that had to be handed out again counts twice.
+    pub control_notices: u64,
+    /// What became of the notices for remote workers, by namespace.
+    pub commands: BTreeMap<(Namespace, CommandOutcome), u64>,
     /// From the decision to cancel an activity until the worker that runs it was told.
     pub cancel_delivery: Histogram,
     /// From there until the running code looked. Counted when the attempt has ended; of remote
     /// workers nobody knows.
     pub cancel_observation: Histogram,
+}
+
+/// What became of a notice for a remote worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum CommandOutcome {
+    /// The worker says that it has it.
+    Delivered,
+    /// The worker has no channel: it learns from the answer to a heartbeat.
+    NoChannel,
+    /// Too many wait in its channel: it learns when it comes for them.
+    Full,
+    /// It was handed out, and nobody said that it arrived: it is handed out again.
+    Unanswered,
+    /// The worker could not do it: it is handed out again.
+    Refused,
+}
+
+impl CommandOutcome {
+    /// Whether the worker has it.
+    pub fn is_delivered(self) -> bool {
+        self == Self::Delivered
+    }
 }
 
 /// How often something took how long.
@@ -67,6 +95,8 @@ pub(crate) struct Meter {
     pub(crate) notices_failed: Counter,
     pub(crate) control_polls: Counter,
     pub(crate) rejoins: Counter,
+    pub(crate) control_notices: Counter,
+    commands: Mutex<BTreeMap<(Namespace, CommandOutcome), u64>>,
     pub(crate) cancel_delivery: Buckets,
     pub(crate) cancel_observation: Buckets,
 }
@@ -111,6 +141,14 @@ impl Buckets {
 }
 
 impl Meter {
+    /// Something became of a notice for a remote worker. Namespaces are bounded, and so is this.
+    pub(crate) fn command(&self, namespace: Namespace, outcome: CommandOutcome) {
+        if !outcome.is_delivered() {
+            self.notices_failed.add(1);
+        }
+        *self.commands.lock().entry((namespace, outcome)).or_default() += 1;
+    }
+
     /// What was counted so far. Each number is right; they are not all of the same moment.
     pub(crate) fn snapshot(&self) -> Metrics {
         Metrics {
@@ -122,6 +160,8 @@ impl Meter {
             notices_failed: self.notices_failed.value(),
             control_polls: self.control_polls.value(),
             rejoins: self.rejoins.value(),
+            control_notices: self.control_notices.value(),
+            commands: self.commands.lock().clone(),
             cancel_delivery: self.cancel_delivery.snapshot(),
             cancel_observation: self.cancel_observation.snapshot(),
         }

@@ -93,6 +93,9 @@ fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String,
     if open {
         and("closed_at IS NULL", Vec::new());
     }
+    if !filter.statuses.is_empty() && filter.statuses.iter().all(|status| !status.is_open()) {
+        and("closed_at IS NOT NULL", Vec::new());
+    }
     if let Some(parent) = filter.parent {
         and("parent = ?", vec![Box::new(blob::uuid(parent))]);
     }
@@ -104,6 +107,12 @@ fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String,
         let beyond = format!("{prefix}\u{10FFFF}");
         let bounds: Values = vec![Box::new(prefix.clone()), Box::new(beyond)];
         and("workflow_id >= ? AND workflow_id <= ?", bounds);
+    }
+    if let Some(name) = &filter.name {
+        and("name = ?", vec![Box::new(name.as_str().to_owned())]);
+    }
+    if let Some(queue) = &filter.queue {
+        and("queue = ?", vec![Box::new(queue.as_str().to_owned())]);
     }
     if let Some(from) = filter.started_from {
         and("started_at >= ?", vec![Box::new(from.0)]);

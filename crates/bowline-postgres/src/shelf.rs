@@ -6,24 +6,26 @@ use bowline_store::{Error, Item, Shelf, Shelve, Which};
 use crate::{
     blob::{count, int},
     db::{Db, Outcome, Value},
+    row::Row,
     shared::Shared,
 };
 
 pub(crate) async fn shelve(shared: &Shared, put: &Shelve) -> Outcome<Version> {
     put.check()?;
     let expected = put.expected.map(|version| int(version.0));
+    let bytes = put.bytes.as_ref().map(|bytes| bytes.as_slice().to_vec());
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
-    let changed = match (&put.bytes, expected) {
+    let changed = match (&bytes, expected) {
         (Some(bytes), None) => {
             let sql = "INSERT INTO @shelves (shelf, name, version, bytes) VALUES ($1, $2, 1, $3) \
                        ON CONFLICT DO NOTHING RETURNING 1";
-            db.change(sql, &[&put.shelf, &put.name, &bytes.as_slice()]).await?
+            db.change(sql, &[&put.shelf, &put.name, bytes]).await?
         }
         (Some(bytes), Some(expected)) => {
             let sql = "UPDATE @shelves SET version = version + 1, bytes = $4 \
                        WHERE shelf = $1 AND name = $2 AND version = $3 RETURNING 1";
-            let values: [Value<'_>; 4] = [&put.shelf, &put.name, &expected, &bytes.as_slice()];
+            let values: [Value<'_>; 4] = [&put.shelf, &put.name, &expected, bytes];
             db.change(sql, &values).await?
         }
         (None, expected) => {
@@ -51,7 +53,7 @@ pub(crate) async fn shelf(shared: &Shared, shelf: &Shelf) -> Outcome<Vec<Item>> 
     let lent = shared.lend().await?;
     let values: [Value<'_>; 3] = [&shelf.shelf, &name, &count(shelf.limit)];
     let rows = Db::own(&lent, shared).rows(&sql, &values).await?;
-    let item = |row: &tokio_postgres::Row| {
+    let item = |row: &Row| {
         let (version, bytes): (i64, Vec<u8>) = (row.try_get(1)?, row.try_get(2)?);
         let version = Version(version.cast_unsigned());
         Ok(Item { name: row.try_get(0)?, version, bytes: Blob::from(bytes) })

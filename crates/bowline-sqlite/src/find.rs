@@ -81,6 +81,9 @@ fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String,
     if open {
         and("closed_at IS NULL", Vec::new());
     }
+    if !filter.statuses.is_empty() && filter.statuses.iter().all(|status| !status.is_open()) {
+        and("closed_at IS NOT NULL", Vec::new());
+    }
     if let Some(parent) = filter.parent {
         and("parent = ?", vec![uuid(parent)]);
     }
@@ -93,6 +96,12 @@ fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String,
         beyond.push(0xFF);
         let bounds = vec![Value::from(prefix.clone()), Value::from(beyond)];
         and("workflow_id >= ? AND workflow_id < CAST(? AS TEXT)", bounds);
+    }
+    if let Some(name) = &filter.name {
+        and("name = ?", vec![Value::from(name.as_str().to_owned())]);
+    }
+    if let Some(queue) = &filter.queue {
+        and("queue = ?", vec![Value::from(queue.as_str().to_owned())]);
     }
     if let Some(from) = filter.started_from {
         and("started_at >= ?", vec![Value::from(from.0)]);

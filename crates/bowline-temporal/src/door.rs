@@ -23,6 +23,7 @@ use temporalio_protos::temporal::api::workflowservice::v1::*;
 use tonic::{Request, Response};
 
 use crate::{
+    Metrics,
     cron::Cron,
     status::Answer,
     stubs::{
@@ -54,6 +55,12 @@ impl Door {
         Self { inner: Arc::new(Inner { spaces, workers: worker::Workers::default() }) }
     }
 
+    /// What was counted since the server started.
+    pub fn metrics(&self) -> Metrics {
+        let spaces = &self.inner.spaces;
+        Metrics::of(spaces.engine().metrics(), |namespace| spaces.name_of(namespace))
+    }
+
     /// Makes sure that the first namespace is registered, and looks after all the others.
     pub(crate) async fn begin(&self) -> Answer<()> {
         self.inner.spaces.begin().await
@@ -71,6 +78,7 @@ macro_rules! calls {
         impl WorkflowService for Door {
             $(
                 async fn $call(&self, request: Request<$request>) -> Answer<Response<$response>> {
+                    poll::in_time(&request)?;
                     Ok(Response::new(Box::pin($function(self, request)).await?))
                 }
             )*

@@ -10,7 +10,9 @@ mod status;
 mod stubs;
 
 pub mod limits;
+pub mod metrics;
 pub mod translate;
 
 pub use door::Door;
+pub use metrics::Metrics;
 pub use serve::{Listening, ServeError, serve};

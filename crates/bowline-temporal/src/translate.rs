@@ -66,3 +66,10 @@ fn read<M: Message + Default + prost::Name>(kept: &Blob) -> Result<M> {
 fn read_option<M: Message + Default + prost::Name>(kept: &Option<Blob>) -> Result<Option<M>> {
     kept.as_ref().map(read).transpose()
 }
+
+/// How urgent an activity is, where somebody has said so.
+pub(crate) fn priority(
+    spec: &bowline_core::ActivitySpec,
+) -> Result<Option<temporalio_protos::temporal::api::common::v1::Priority>> {
+    spec.priority.as_ref().map(read).transpose()
+}

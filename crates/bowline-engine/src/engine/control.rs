@@ -20,9 +20,10 @@ use bowline_core::{CancelActivity, ControlQueue, Holder, Notice, NoticeId, Time}
 use bowline_store::{AttemptHit, AttemptRef, Sighting};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::{Core, fellow::Said};
-use crate::{Result, limits};
+use crate::{CommandOutcome, Result, limits};
 use place::Places;
 
 /// The control channels of remote workers. Each is a mailbox: one worker that does not come for
@@ -34,6 +35,8 @@ pub(crate) struct Control {
     about: Mutex<BTreeMap<AttemptRef, ControlQueue>>,
     /// Where workers listen.
     places: Places,
+    /// By the worker's own key: fires when it leaves.
+    leaving: Mutex<BTreeMap<String, CancellationToken>>,
 }
 
 #[derive(Debug, Default)]
@@ -68,7 +71,7 @@ enum Put {
     /// It was there already.
     Known,
     /// It cannot be delivered here.
-    Refused,
+    Refused(CommandOutcome),
 }
 
 #[derive(Debug, Default)]
@@ -110,7 +113,7 @@ impl Core {
         match self.control.put(control, notice) {
             Put::Kept => self.meter.notices_sent.add(1),
             Put::Known => return,
-            Put::Refused => return self.meter.notices_failed.add(1),
+            Put::Refused(outcome) => return self.meter.command(run.namespace, outcome),
         }
         // A cancel stands on the attempt's row, for whichever member its worker listens to. That
         // an attempt is over is said once.
@@ -143,11 +146,16 @@ impl Core {
         loop {
             let arrived = channel.arrived.notified();
             let now = self.now();
-            let (notices, again) = {
+            let (late, notices, again) = {
                 let mut waiting = channel.waiting.lock();
-                (waiting.take(now), waiting.again())
+                let (late, notices) = waiting.take(now);
+                (late, notices, waiting.again())
             };
+            for notice in &notices[..late] {
+                self.meter.command(notice.run.namespace, CommandOutcome::Unanswered);
+            }
             if !notices.is_empty() || now >= until {
+                self.meter.control_notices.add(notices.len());
                 return notices;
             }
             tokio::select! {
@@ -194,7 +202,10 @@ impl Core {
             }
             !is_there
         });
-        notices.iter().for_each(|notice| self.control.delivered(notice));
+        for notice in notices {
+            self.control.delivered(notice);
+            self.meter.command(notice.run.namespace, CommandOutcome::Delivered);
+        }
         let sightings = notices.iter().filter(|notice| notice.cancel).map(|notice| Sighting {
             attempt: attempt_of(notice),
             delivered_at,
@@ -202,6 +213,24 @@ impl Core {
         });
         self.report(Vec::new(), sightings.collect()).await?;
         Ok(())
+    }
+}
+
+impl Core {
+    /// A worker leaves. Polls of its own may wait at other members, too.
+    pub(crate) fn worker_left(&self, worker: &str) {
+        if !worker.is_empty() {
+            self.control.left(worker);
+            self.say(&Said::Left { worker: worker.to_owned() });
+        }
+    }
+
+    /// A remote worker could not do what these notices say. They are handed out again later.
+    pub(crate) fn refused(&self, control: &ControlQueue, notices: &[NoticeId]) {
+        for notice in notices {
+            tracing::warn!(%control, run = %notice.run, "a worker refused a command");
+            self.meter.command(notice.run.namespace, CommandOutcome::Refused);
+        }
     }
 }
 
@@ -218,12 +247,12 @@ impl Control {
     fn put(&self, control: &ControlQueue, notice: CancelActivity) -> Put {
         if control.is_empty() {
             // This worker has no such channel: it learns from the answer to its heartbeat.
-            return Put::Refused;
+            return Put::Refused(CommandOutcome::NoChannel);
         }
         let channel = self.channel(control);
         let mut waiting = channel.waiting.lock();
         if waiting.fresh.len() >= limits::NOTICES {
-            return Put::Refused;
+            return Put::Refused(CommandOutcome::Full);
         }
         let attempt = attempt_of(&notice.id());
         if self.about.lock().insert(attempt, control.clone()).is_some() {
@@ -274,6 +303,18 @@ impl Control {
     /// A worker has left.
     pub(crate) fn left(&self, worker: &str) {
         self.places.forget(worker);
+        if let Some(leaving) = self.leaving.lock().remove(worker) {
+            leaving.cancel();
+        }
+    }
+
+    /// Fires when a worker says that it leaves: whatever polls for it is answered then.
+    pub(crate) fn leaving(&self, worker: &str) -> CancellationToken {
+        let mut leaving = self.leaving.lock();
+        match worker.is_empty() || leaving.len() >= limits::CONTROL_CHANNELS {
+            true => CancellationToken::new(),
+            false => leaving.entry(worker.to_owned()).or_default().clone(),
+        }
     }
 
     fn delivered(&self, notice: &NoticeId) {
@@ -311,14 +352,16 @@ impl Mailbox {
         self.out.iter().map(|(since, _)| since.after(limits::QUERY)).min()
     }
 
-    /// Everything that is new, and what was handed out but not acknowledged in time.
-    fn take(&mut self, now: Time) -> Vec<CancelActivity> {
+    /// What was handed out but not acknowledged in time, how many that are, and everything that is
+    /// new.
+    fn take(&mut self, now: Time) -> (usize, Vec<CancelActivity>) {
         let (late, out): (Vec<_>, Vec<_>) =
             self.out.drain(..).partition(|(since, _)| since.after(limits::QUERY) <= now);
         self.out = out;
+        let overdue = late.len();
         let late = late.into_iter().map(|(_, notice)| notice);
         let notices: Vec<_> = late.chain(self.fresh.drain(..)).collect();
         self.out.extend(notices.iter().map(|notice| (now, notice.clone())));
-        notices
+        (overdue, notices)
     }
 }

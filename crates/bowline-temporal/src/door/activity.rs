@@ -7,6 +7,7 @@ use bowline_engine::{
 };
 use temporalio_protos::temporal::api::{
     common::v1::{ActivityType, WorkflowExecution},
+    enums::v1::TaskQueueType,
     workflowservice::v1::*,
 };
 use tonic::Request;
@@ -31,14 +32,15 @@ pub(super) async fn poll(
     if place.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));
     }
-    door.inner.workers.polled(space, &place, &request.identity);
+    door.inner.workers.polled(space, &place, TaskQueueType::Activity, &request.identity);
     let control = door
         .inner
         .workers
         .listening(space, &request.worker_instance_key, &request.worker_control_task_queue)
         .await;
     let (queue, worker) = (place.as_str().into(), request.identity.as_str().into());
-    let taken = poll::apart(until, |wait: Wait| async move {
+    let leaving = space.engine.leaving(&request.worker_instance_key);
+    let taken = poll::apart(until, &leaving, |wait: Wait| async move {
         let gone = wait.gone.clone();
         let taken = engine.poll_activity(&queue, worker, control, wait).await;
         let taken = taken.map_err(status::of)?;
@@ -83,6 +85,7 @@ pub(super) fn handed_out(
         start_to_close_timeout: time::limit(spec.timeouts.start_to_close),
         heartbeat_timeout: time::limit(spec.timeouts.heartbeat),
         retry_policy: spec.retry.as_ref().map(translate::retry_policy),
+        priority: translate::priority(spec).map_err(bad)?,
         ..Default::default()
     })
 }

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use bowline_core::{Address, ControlQueue, RunId, Space as Registered, Token};
+use bowline_core::{Address, ControlQueue, Namespace, RunId, Space as Registered, Token};
 use bowline_engine::{Engine, Error, store::Head};
 use parking_lot::RwLock;
 use temporalio_protos::temporal::api::{
@@ -112,6 +112,17 @@ pub(super) struct Spaces {
 impl Spaces {
     pub(super) fn new(engine: Engine, own: String) -> Self {
         Self { engine, own, known: RwLock::default() }
+    }
+
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// What a namespace is called; its number, if nobody has asked for it yet.
+    pub(super) fn name_of(&self, namespace: Namespace) -> String {
+        let known = self.known.read();
+        let found = known.values().find(|space| space.like.namespace == namespace);
+        found.map_or_else(|| namespace.0.to_string(), |space| space.name.clone())
     }
 
     /// Registers the namespace that is there from the beginning, unless it is there.

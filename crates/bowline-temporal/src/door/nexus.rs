@@ -34,16 +34,19 @@ pub(super) async fn poll(
     let engine = &space.engine;
     let until = poll::until(engine, &request, limits::POLL);
     let request = request.into_inner();
+    let leaving = space.engine.leaving(&request.worker_instance_key);
     let queue = request.task_queue.unwrap_or_default();
     if queue.name.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));
     }
     if queue.kind != i32::from(TaskQueueKind::WorkerCommands) {
-        tokio::time::sleep(until.since(engine.now())).await;
+        let rest = tokio::time::sleep(until.since(engine.now()));
+        leaving.run_until_cancelled(rest).await;
         return Ok(PollNexusTaskQueueResponse::default());
     }
     let control = space.control(&queue.name);
-    let notices = engine.poll_control(&control, until).await;
+    let notices = leaving.run_until_cancelled(engine.poll_control(&control, until)).await;
+    let notices = notices.unwrap_or_default();
     if notices.is_empty() {
         return Ok(PollNexusTaskQueueResponse::default());
     }
@@ -148,8 +151,8 @@ pub(super) async fn fail(
 ) -> Answer<RespondNexusTaskFailedResponse> {
     let request = request.into_inner();
     let space = &*door.space(&request.namespace).await?;
-    let (control, _) = read(space, &request.task_token)
+    let (control, notices) = read(space, &request.task_token)
         .ok_or_else(|| status::invalid("Error deserializing task token."))?;
-    tracing::warn!(%control, "a worker refused its commands");
+    space.engine.refuse(&control, &notices);
     Ok(RespondNexusTaskFailedResponse {})
 }

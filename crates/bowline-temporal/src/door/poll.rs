@@ -19,6 +19,14 @@ pub(super) fn patience<T>(request: &Request<T>, longest: Duration) -> Duration {
     }
 }
 
+/// Refuses whoever does not wait for the answer any more: nothing is done for them.
+pub(super) fn in_time<T>(request: &Request<T>) -> Answer<()> {
+    match patience(request, Duration::MAX).is_zero() {
+        true => Err(Status::deadline_exceeded("the deadline was over before the call came")),
+        false => Ok(()),
+    }
+}
+
 /// The moment until which a caller lets a call wait.
 pub(super) fn until<T>(engine: &Engine, request: &Request<T>, longest: Duration) -> Time {
     engine.now().after(patience(request, longest))
@@ -40,13 +48,18 @@ fn read_timeout(text: &str) -> Option<Duration> {
 }
 
 /// Runs something that takes work for a caller on a task of its own, so that work which is being
-/// taken is not lost half-way if the caller goes. It is told so, and stops waiting.
-pub(super) async fn apart<T, F>(until: Time, work: impl FnOnce(Wait) -> F) -> Answer<T>
+/// taken is not lost half-way if the caller goes. It is told so, and stops waiting; and also if the
+/// worker that asks is leaving.
+pub(super) async fn apart<T, F>(
+    until: Time,
+    leaving: &CancellationToken,
+    work: impl FnOnce(Wait) -> F,
+) -> Answer<T>
 where
     T: Send + 'static,
     F: Future<Output = Answer<T>> + Send + 'static,
 {
-    let gone = CancellationToken::new();
+    let gone = leaving.child_token();
     let _tells = gone.clone().drop_guard();
     let working = tokio::spawn(work(Wait { until, gone }));
     working.await.map_err(|failed| Status::internal(failed.to_string()))?

@@ -1,16 +1,17 @@
 //! A client starts a run.
 
-use bowline_core::{Blob, Conflict, Rules, Signal, StartTurn, WorkflowStarted};
-use bowline_engine::StartOptions;
+use bowline_core::{Blob, Conflict, Rules, RunId, Signal, StartTurn, WorkflowStarted};
+use bowline_engine::{Error, StartOptions};
 use prost::Message;
 use temporalio_protos::temporal::api::{
     enums::v1::WorkflowExecutionStatus,
+    errordetails::v1::WorkflowExecutionAlreadyStartedFailure,
     history::v1::{
         HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as Kept,
     },
     workflowservice::v1::*,
 };
-use tonic::Request;
+use tonic::{Code, Request, Status};
 
 use super::{Door, namespace::Space, turn};
 use crate::{
@@ -44,7 +45,10 @@ pub(super) async fn start(
         worker: request.request_eager_execution.then(|| worker(space, &request)),
     };
     let eager = options.worker.clone();
-    let begun = space.engine.begin(options).await.map_err(status::of)?;
+    let begun = match space.engine.begin(options).await {
+        Err(Error::AlreadyStarted { run, .. }) => return Err(taken(space, run).await),
+        begun => begun.map_err(status::of)?,
+    };
     let first = match eager.filter(|_| begun.is_new) {
         Some(worker) => space.engine.first_turn(begun.run, &worker).await.map_err(status::of)?,
         None => None,
@@ -94,6 +98,19 @@ pub(super) async fn signal_with_start(
         started: begun.is_new,
         ..Default::default()
     })
+}
+
+/// The workflow id is taken: the SDKs want to know by which run, and by which request it began.
+async fn taken(space: &Space, run: RunId) -> Status {
+    let state = space.engine.state(run).await;
+    let start_request_id = state.map(|(_, state)| state.started.request_id.to_string());
+    let detail = WorkflowExecutionAlreadyStartedFailure {
+        start_request_id: start_request_id.unwrap_or_default(),
+        run_id: run.to_string(),
+        ..Default::default()
+    };
+    let text = format!("Workflow execution is already running. RunId: {run}.");
+    status::detailed(Code::AlreadyExists, text, &detail)
 }
 
 /// Who starts a run has a worker for it in the same process.

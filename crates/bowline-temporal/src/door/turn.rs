@@ -7,13 +7,14 @@ use bowline_core::{
 use bowline_engine::{Answered, Eager, RemoteTurn, Taken};
 use prost::Message;
 use temporalio_protos::temporal::api::{
-    enums::v1::{TaskQueueKind, VersioningBehavior},
+    enums::v1::{TaskQueueKind, TaskQueueType, VersioningBehavior},
     history::v1::{
         HistoryEvent, WorkflowTaskCompletedEventAttributes, history_event::Attributes as Kept,
     },
     taskqueue::v1::{StickyExecutionAttributes, TaskQueue},
     workflowservice::v1::*,
 };
+use tokio_util::sync::CancellationToken;
 use tonic::Request;
 
 use super::{Door, activity, history, namespace::Space, poll, query, shown};
@@ -36,7 +37,7 @@ pub(super) async fn poll(
     if place.name.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));
     }
-    door.inner.workers.polled(space, &place.name, &request.identity);
+    door.inner.workers.polled(space, &place.name, TaskQueueType::Workflow, &request.identity);
     let control = door.inner.workers.control(
         space,
         &request.worker_instance_key,
@@ -49,7 +50,8 @@ pub(super) async fn poll(
         wire: None,
     };
     let queue = place.name.as_str().into();
-    let taken = poll::apart(until, |wait| async move {
+    let leaving = space.engine.leaving(&request.worker_instance_key);
+    let taken = poll::apart(until, &leaving, |wait| async move {
         engine.poll_turn(&queue, start, wait).await.map_err(status::of)
     });
     let sticky = place.kind == i32::from(TaskQueueKind::Sticky);
@@ -126,7 +128,7 @@ pub(super) async fn complete(
     };
     let eager = Eager { activities, worker: request.identity.as_str().into(), control };
     let until = space.engine.now();
-    poll::apart(until, |wait| async move {
+    poll::apart(until, &CancellationToken::new(), |wait| async move {
         let sticky = sticky(request.sticky_attributes.as_ref());
         let answered = answered(&space, &request, commands, sticky.clone(), eager).await?;
         if wait.gone.is_cancelled() {

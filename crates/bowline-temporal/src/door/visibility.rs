@@ -16,7 +16,7 @@ use crate::{
     status::{self, Answer},
     translate::word,
 };
-use language::Query;
+use language::{Kin, Query};
 
 type Place = (Time, RunId);
 
@@ -33,12 +33,16 @@ pub(super) async fn list(
     let wanted = usize::try_from(request.page_size).unwrap_or(0);
     let wanted = if wanted == 0 { limits::LIST_PAGE } else { wanted.min(limits::LIST_PAGE) };
     let mut after = read_token(space, &request.next_page_token)?;
+    if query.by_close {
+        return sorted(space, &query, after, wanted).await;
+    }
+    let mut family = Family::default();
     let mut executions = Vec::new();
     loop {
         let (heads, next) = page(space, &query, after).await?;
         let mut heads = heads.into_iter();
         for head in heads.by_ref() {
-            if query.accepts(&head) {
+            if query.accepts(&head, &family.kin(space, &query, &head).await?) {
                 executions.push(workflow::info(&head, None)?);
             }
             after = Some((head.started_at, head.run));
@@ -54,6 +58,90 @@ pub(super) async fn list(
     }
 }
 
+/// A page in the order of closing. Stores have no such order, so all runs that are meant are read.
+async fn sorted(
+    space: &Space,
+    query: &Query,
+    after: Option<Place>,
+    wanted: usize,
+) -> Answer<ListWorkflowExecutionsResponse> {
+    let place = |head: &Head| (head.closed_at.unwrap_or(Time::MAX), head.run);
+    let mut family = Family::default();
+    let (mut found, mut from) = (Vec::new(), None);
+    loop {
+        let (heads, next) = page(space, query, from).await?;
+        for head in heads {
+            if query.accepts(&head, &family.kin(space, query, &head).await?) {
+                found.push(head);
+            }
+        }
+        if found.len() > limits::LIST_SORTED {
+            let why =
+                format!("more than {} runs cannot be sorted: ask for fewer", limits::LIST_SORTED);
+            return Err(status::invalid(why));
+        }
+        match next {
+            Some(next) => from = Some(next),
+            None => break,
+        }
+    }
+    found.sort_by_key(place);
+    if !query.is_ascending() {
+        found.reverse();
+    }
+    let follows = |head: &Head, after: Place| match query.is_ascending() {
+        true => place(head) > after,
+        false => place(head) < after,
+    };
+    found.retain(|head| after.is_none_or(|after| follows(head, after)));
+    let more = found.len() > wanted;
+    found.truncate(wanted);
+    let next_page_token = found.last().filter(|_| more).map(|head| token(place(head)));
+    let shown = found.iter().map(|head| workflow::info(head, None));
+    Ok(ListWorkflowExecutionsResponse {
+        executions: shown.collect::<Answer<_>>()?,
+        next_page_token: next_page_token.unwrap_or_default(),
+    })
+}
+
+/// What runs are called that others belong to, as far as somebody asked.
+#[derive(Default)]
+struct Family(std::collections::BTreeMap<RunId, Option<String>>);
+
+impl Family {
+    async fn kin(&mut self, space: &Space, query: &Query, head: &Head) -> Answer<Kin> {
+        if !query.asks_for_kin() {
+            return Ok(Kin::default());
+        }
+        let parent = match head.parent {
+            Some((parent, _)) => self.name(space, parent).await?,
+            None => None,
+        };
+        let root = match head.root == head.run {
+            true => Some(head.workflow_id.to_string()),
+            false => self.name(space, head.root).await?,
+        };
+        Ok(Kin { parent, root })
+    }
+
+    async fn name(&mut self, space: &Space, run: RunId) -> Answer<Option<String>> {
+        if let Some(known) = self.0.get(&run) {
+            return Ok(known.clone());
+        }
+        let found = match space.engine.head(run).await {
+            Ok(head) => Some(head.workflow_id.to_string()),
+            // It is gone: nobody knows any more.
+            Err(bowline_engine::Error::NotFound(_)) => None,
+            Err(error) => return Err(status::of(error)),
+        };
+        if self.0.len() >= limits::LIST_SORTED {
+            self.0.clear();
+        }
+        self.0.insert(run, found.clone());
+        Ok(found)
+    }
+}
+
 pub(super) async fn count(
     door: &Door,
     request: Request<CountWorkflowExecutionsRequest>,
@@ -62,10 +150,14 @@ pub(super) async fn count(
     let space = &*door.space(&request.namespace).await?;
     let query = Query::parse(&request.query).map_err(status::invalid)?;
     let mut by_status = std::collections::BTreeMap::<i32, i64>::new();
+    let mut family = Family::default();
     let mut after = None;
     loop {
         let (heads, next) = page(space, &query, after).await?;
-        for head in heads.iter().filter(|head| query.accepts(head)) {
+        for head in &heads {
+            if !query.accepts(head, &family.kin(space, &query, head).await?) {
+                continue;
+            }
             *by_status.entry(word::status(head.status).into()).or_default() += 1;
         }
         match next {

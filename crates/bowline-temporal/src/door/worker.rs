@@ -1,11 +1,17 @@
 //! What is known of workers: who polls, and where each listens. Kept in memory, and only to help:
 //! a worker that nobody remembers works all the same.
 
+mod backlog;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use bowline_core::{ControlQueue, Namespace, Time};
 use parking_lot::Mutex;
-use temporalio_protos::temporal::api::{taskqueue::v1::PollerInfo, workflowservice::v1::*};
+use temporalio_protos::temporal::api::{
+    enums::v1::TaskQueueType,
+    taskqueue::v1::{PollerInfo, TaskQueueStatus},
+    workflowservice::v1::*,
+};
 use tokio::time::Instant;
 use tonic::Request;
 
@@ -16,13 +22,16 @@ use crate::{
     translate::time,
 };
 
+/// Namespace, queue, kind of work, and who polls for it.
+type Place = (Namespace, String, i32, String);
+
 /// Workers that were heard of lately.
 #[derive(Default)]
 pub(super) struct Workers {
     /// By the worker's own key: when it was first heard of.
     seen: Mutex<BTreeMap<String, Instant>>,
-    /// By namespace, queue and identity: when they last polled.
-    polls: Mutex<BTreeMap<(Namespace, String, String), Time>>,
+    /// When somebody last polled.
+    polls: Mutex<BTreeMap<Place, Time>>,
 }
 
 impl Workers {
@@ -59,14 +68,15 @@ impl Workers {
     }
 
     /// A worker polled a queue.
-    pub(super) fn polled(&self, space: &Space, queue: &str, identity: &str) {
+    pub(super) fn polled(&self, space: &Space, queue: &str, kind: TaskQueueType, identity: &str) {
         let (namespace, now) = (space.engine.namespace(), space.engine.now());
         let mut polls = self.polls.lock();
         if polls.len() >= limits::WORKERS {
             polls.retain(|_, at| now.since(*at) < limits::WORKER_SILENT);
         }
         if polls.len() < limits::WORKERS {
-            polls.insert((namespace, queue.to_owned(), identity.to_owned()), now);
+            let place = (namespace, queue.to_owned(), i32::from(kind), identity.to_owned());
+            polls.insert(place, now);
         }
     }
 
@@ -74,14 +84,15 @@ impl Workers {
         self.seen.lock().remove(key);
     }
 
-    fn pollers(&self, space: &Space, queue: &str) -> Vec<(String, Time)> {
+    fn pollers(&self, space: &Space, queue: &str, kind: i32) -> Vec<(String, Time)> {
         let (namespace, now) = (space.engine.namespace(), space.engine.now());
         let polls = self.polls.lock();
-        let from = (namespace, queue.to_owned(), String::new());
-        let is_its = |own: Namespace, place: &str| own == namespace && place == queue;
-        let of_queue = polls.range(from..).take_while(|((own, place, _), _)| is_its(*own, place));
+        let from = (namespace, queue.to_owned(), kind, String::new());
+        let is_its =
+            |place: &Place| (place.0, place.1.as_str(), place.2) == (namespace, queue, kind);
+        let of_queue = polls.range(from..).take_while(|(place, _)| is_its(place));
         let fresh = of_queue.filter(|(_, at)| now.since(**at) < Duration::from_secs(300));
-        fresh.map(|((_, _, who), at)| (who.clone(), *at)).collect()
+        fresh.map(|((.., who), at)| (who.clone(), *at)).collect()
     }
 }
 
@@ -111,7 +122,7 @@ pub(super) async fn shutdown(
     Ok(ShutdownWorkerResponse::default())
 }
 
-/// Who polls a queue.
+/// Who polls a queue, and how much waits there.
 pub(super) async fn describe_queue(
     door: &Door,
     request: Request<DescribeTaskQueueRequest>,
@@ -122,11 +133,31 @@ pub(super) async fn describe_queue(
     if queue.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));
     }
-    let pollers = door.inner.workers.pollers(space, &queue);
+    let kind = match request.task_queue_type {
+        0 => TaskQueueType::Workflow.into(),
+        kind => kind,
+    };
+    let pollers = door.inner.workers.pollers(space, &queue, kind);
     let pollers = pollers.into_iter().map(|(identity, at)| PollerInfo {
         last_access_time: Some(time::moment(at)),
         identity,
         ..Default::default()
     });
-    Ok(DescribeTaskQueueResponse { pollers: pollers.collect(), ..Default::default() })
+    #[allow(deprecated, reason = "older tools ask for it, and read nothing else")]
+    let hints = request.include_task_queue_status;
+    let wants_stats = request.report_stats || hints;
+    let stats = match wants_stats {
+        true => Some(backlog::of(space, &queue, kind).await?),
+        false => None,
+    };
+    let hint = stats.as_ref().map_or(0, |stats| stats.approximate_backlog_count);
+    let status = TaskQueueStatus { backlog_count_hint: hint, ..Default::default() };
+    #[allow(deprecated, reason = "older tools ask for it, and read nothing else")]
+    let answer = DescribeTaskQueueResponse {
+        pollers: pollers.collect(),
+        stats: stats.filter(|_| request.report_stats),
+        task_queue_status: hints.then_some(status),
+        ..Default::default()
+    };
+    Ok(answer)
 }

@@ -1,13 +1,17 @@
 //! What clients want of a run: signal it, cancel it, terminate it, look at it.
 
-use bowline_core::{Address, Cause, Holder, Place, Signal, State, Time};
+use bowline_core::{ActivitySpec, Address, Cause, Event, Holder, Place, Signal, State, Time};
 use bowline_engine::{
     CancelRequest,
     store::{ActivityRow, Head, Read, RunKey},
 };
+use prost::Message;
 use temporalio_protos::temporal::api::{
+    activity::v1::ActivityOptions,
     common::v1::ActivityType,
     enums::v1::{PendingActivityState, PendingWorkflowTaskState, TaskQueueKind},
+    history::v1::HistoryEvent,
+    sdk::v1::UserMetadata,
     taskqueue::v1::TaskQueue,
     workflow::v1::{
         PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo,
@@ -21,7 +25,7 @@ use super::{Door, namespace::Space, shown};
 use crate::{
     limits,
     status::{self, Answer},
-    translate::{failure, payload, time, word},
+    translate::{self, failure, payload, time, word},
 };
 
 pub(super) async fn signal(
@@ -103,12 +107,13 @@ pub(super) async fn describe(
     let space = &*door.space(&request.namespace).await?;
     let found = space.head(request.execution.as_ref()).await?;
     // What was acknowledged is shown: reading the history takes it in.
-    space.engine.history(found.run).await.map_err(status::of)?;
+    let events = space.engine.history(found.run).await.map_err(status::of)?;
     let (head, state) = space.engine.state(found.run).await.map_err(status::of)?;
     let read = Read { activities_max: limits::DESCRIBED, ..Read::head(RunKey::Run(found.run)) };
     let rows = space.engine.read(read).await.map_err(status::of)?.activities;
     let open = rows.iter().filter(|row| state.activities.contains_key(&row.activity));
-    let activities: Answer<Vec<_>> = open.map(pending_activity).collect();
+    let activities: Answer<Vec<_>> =
+        open.map(|row| pending_activity(row, space.engine.now())).collect();
     let own = &state.started;
     let config = WorkflowExecutionConfig {
         task_queue: Some(TaskQueue {
@@ -119,7 +124,7 @@ pub(super) async fn describe(
         workflow_execution_timeout: time::limit(own.chain_timeout),
         workflow_run_timeout: time::limit(own.run_timeout),
         default_workflow_task_timeout: Some(time::span(state.turn_timeout().0)),
-        ..Default::default()
+        user_metadata: user_metadata(events.first())?,
     };
     Ok(DescribeWorkflowExecutionResponse {
         execution_config: Some(config),
@@ -129,6 +134,14 @@ pub(super) async fn describe(
         pending_workflow_task: pending_turn(&head),
         ..Default::default()
     })
+}
+
+/// What its starter has said of a run, for people to read.
+fn user_metadata(first: Option<&Event>) -> Answer<Option<UserMetadata>> {
+    let Some(kept) = first.and_then(|event| event.wire.as_ref()) else { return Ok(None) };
+    let event = HistoryEvent::decode(kept.as_slice());
+    let event = event.map_err(|_| status::corrupt("what was sent with the first event"))?;
+    Ok(event.user_metadata)
 }
 
 /// A run as lists and descriptions show it.
@@ -165,7 +178,21 @@ fn begins(head: &Head, state: Option<&State>) -> Time {
     delay.map_or(head.started_at, |delay| head.started_at.after(delay.0))
 }
 
-fn pending_activity(row: &ActivityRow) -> Answer<PendingActivityInfo> {
+fn options(spec: &ActivitySpec) -> Answer<ActivityOptions> {
+    let name = spec.queue.to_string();
+    Ok(ActivityOptions {
+        task_queue: Some(TaskQueue { name, ..Default::default() }),
+        schedule_to_close_timeout: time::limit(spec.timeouts.schedule_to_close),
+        schedule_to_start_timeout: time::limit(spec.timeouts.schedule_to_start),
+        start_to_close_timeout: time::limit(spec.timeouts.start_to_close),
+        heartbeat_timeout: time::limit(spec.timeouts.heartbeat),
+        retry_policy: spec.retry.as_ref().map(translate::retry_policy),
+        priority: translate::priority(spec).map_err(status::untranslatable)?,
+        ..Default::default()
+    })
+}
+
+fn pending_activity(row: &ActivityRow, now: Time) -> Answer<PendingActivityInfo> {
     let (spec, live) = (&row.spec, &row.live);
     let start = live.started();
     let state = match (start, &live.cancel) {
@@ -181,6 +208,11 @@ fn pending_activity(row: &ActivityRow) -> Answer<PendingActivityInfo> {
     let tried = (live.attempt - live.returned).max(1);
     let heard = start.filter(|s| matches!(s.holder, Holder::Remote { .. })).map(|s| s.heard_at);
     let attempts_max = spec.retry.as_ref().map_or(0, |retry| retry.attempts_max);
+    let expires = spec.timeouts.schedule_to_close.map(|span| live.scheduled_at.after(span.0));
+    let pause = match &live.place {
+        Place::Queued { due } if live.attempt > 0 => Some(due.since(now)),
+        _ => None,
+    };
     let bad = status::untranslatable;
     Ok(PendingActivityInfo {
         activity_id: spec.id.to_string(),
@@ -195,6 +227,10 @@ fn pending_activity(row: &ActivityRow) -> Answer<PendingActivityInfo> {
         last_failure: failure::option(&live.last_failure).map_err(bad)?,
         last_worker_identity: worker.to_string(),
         next_attempt_schedule_time: next,
+        expiration_time: expires.map(time::moment),
+        current_retry_interval: pause.map(time::span),
+        priority: translate::priority(spec).map_err(bad)?,
+        activity_options: Some(options(spec)?),
         ..Default::default()
     })
 }

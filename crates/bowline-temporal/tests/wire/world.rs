@@ -19,7 +19,9 @@ use temporalio_protos::temporal::api::{
     taskqueue::v1::TaskQueue,
     workflowservice::v1::*,
 };
-use tonic::{Request, Response, Status, client::Grpc, transport::Channel};
+use tonic::{
+    Request, Response, Status, client::Grpc, codec::CompressionEncoding, transport::Channel,
+};
 use tonic_prost::ProstCodec;
 
 /// The namespace that is there from the beginning.
@@ -30,6 +32,7 @@ pub(crate) const QUEUE: &str = "queue";
 /// A server, and one connection to it.
 pub(crate) struct World {
     pub(crate) engine: Engine,
+    pub(crate) door: Door,
     pub(crate) channel: Channel,
     pub(crate) listening: Listening,
     pub(crate) store: MemoryStore,
@@ -46,10 +49,10 @@ impl World {
         let engine = Engine::builder(shared).identity("server").start().await.expect("it starts");
         let door = Door::new(engine.clone(), SPACE);
         let address = "127.0.0.1:0".parse().expect("an address");
-        let listening = bowline_temporal::serve(door, address).await.expect("it listens");
+        let listening = bowline_temporal::serve(door.clone(), address).await.expect("it listens");
         let channel = Channel::from_shared(format!("http://{}", listening.address));
         let channel = channel.expect("a uri").connect_lazy();
-        Self { engine, channel, listening, store }
+        Self { engine, door, channel, listening, store }
     }
 
     /// Ends the server as a crash would leave it, and begins another on its rows.
@@ -80,6 +83,20 @@ impl World {
         grpc.ready().await.expect("the server is there");
         let codec = ProstCodec::<Q, A>::default();
         grpc.unary(request, path.parse().expect("a path"), codec).await
+    }
+
+    /// A start that was packed, so that a little on the wire is much in memory.
+    pub(crate) async fn pack(
+        &self,
+        request: StartWorkflowExecutionRequest,
+    ) -> Result<StartWorkflowExecutionResponse, Status> {
+        let method = "/temporal.api.workflowservice.v1.WorkflowService/StartWorkflowExecution";
+        let grpc = Grpc::new(self.channel.clone()).max_encoding_message_size(usize::MAX);
+        let mut grpc = grpc.send_compressed(CompressionEncoding::Gzip);
+        grpc.ready().await.expect("the server is there");
+        let codec = ProstCodec::default();
+        let path = method.parse().expect("a path");
+        grpc.unary(Request::new(request), path, codec).await.map(Response::into_inner)
     }
 
     pub(crate) async fn start(&self, request: StartWorkflowExecutionRequest) -> String {

@@ -93,7 +93,7 @@ async def requests(raw: Raw) -> None:
     for wrong in [
         start("w", namespace=""), start("w", request_id=""), start(""), start("x" * 1001),
         start("w", workflow_type=None), start("w", task_queue=None), start("w", input=large),
-        start("w", cron_schedule="* * * * *"),
+        start("w", cron_schedule="* * * *"),
     ]:
         await raw.call("start_workflow_execution", wrong, BAD)
     await raw.call("start_workflow_execution", start("w", namespace="elsewhere"), GONE)

@@ -82,6 +82,13 @@ pub(crate) enum Said {
         #[n(1)]
         control: ControlQueue,
     },
+    /// A worker leaves: what polls for it is answered.
+    #[n(5)]
+    Left {
+        /// The worker's own key.
+        #[n(0)]
+        worker: String,
+    },
 }
 
 impl Core {
@@ -112,6 +119,7 @@ impl Core {
                 self.control.pass_on(&control, notice);
             }
             Said::Listens { worker, control } => self.control.learn(&worker, &control),
+            Said::Left { worker } => self.control.left(&worker),
         }
     }
 

@@ -191,6 +191,7 @@ fn described(door: &Door, name: &str, space: &Registered) -> Answer<DescribeName
         async_update: true,
         worker_heartbeats: true,
         worker_commands: true,
+        worker_poll_complete_on_shutdown: true,
         ..Default::default()
     };
     let payload_max = i64::try_from(limits::PAYLOAD_MAX).unwrap_or(i64::MAX);

@@ -2,12 +2,13 @@
 //!
 //! `field = value`, `!=`, `<`, `<=`, `>`, `>=`, `IN (…)`, `NOT IN (…)`, `BETWEEN a AND b`,
 //! `STARTS_WITH`, `NOT STARTS_WITH`, `IS NULL`, `IS NOT NULL`, joined with `AND`, `OR`, `NOT` and
-//! brackets; then `ORDER BY StartTime [ASC|DESC]` or `GROUP BY ExecutionStatus`.
+//! brackets; then `ORDER BY StartTime [ASC|DESC]` (or `ExecutionTime`, `CloseTime`), or
+//! `GROUP BY ExecutionStatus`.
 
 mod term;
 mod word;
 
-use bowline_core::Status;
+use bowline_core::{Status, Time};
 use bowline_engine::store::{Filter, Head, Order};
 use temporalio_protos::temporal::api::enums::v1::WorkflowExecutionStatus;
 
@@ -24,6 +25,8 @@ const LENGTH_MAX: usize = 16 * 1024;
 pub(super) struct Query {
     condition: Option<Condition>,
     order: Order,
+    /// Sorted by the moment of closing, and not of beginning; open runs are the newest.
+    pub(super) by_close: bool,
     /// Counted by status.
     pub(super) groups: bool,
 }
@@ -43,7 +46,8 @@ impl Query {
             return Err(format!("invalid query: it is longer than {LENGTH_MAX} bytes"));
         }
         let mut words = Words::read(text)?;
-        let mut query = Self { condition: None, order: Order::default(), groups: false };
+        let (order, by_close) = (Order::default(), false);
+        let mut query = Self { condition: None, order, by_close, groups: false };
         if !words.is_at_end() && !words.sees("ORDER") && !words.sees("GROUP") {
             query.condition = Some(any(&mut words, 0)?);
         }
@@ -58,9 +62,11 @@ impl Query {
         if words.takes("ORDER") {
             words.expect("BY")?;
             let field = words.name()?;
-            if field != "StartTime" {
-                return Err(format!("invalid query: cannot order by {field:?}, only StartTime"));
-            }
+            query.by_close = match field.as_str() {
+                "StartTime" | "ExecutionTime" => false,
+                "CloseTime" => true,
+                _ => return Err(format!("invalid query: cannot order by {field:?}")),
+            };
             query.order = if words.takes("ASC") { Order::Oldest } else { Order::Newest };
             words.takes("DESC");
         }
@@ -69,8 +75,18 @@ impl Query {
     }
 
     /// Whether a run is meant.
-    pub(super) fn accepts(&self, head: &Head) -> bool {
-        self.condition.as_ref().is_none_or(|condition| condition.accepts(head))
+    pub(super) fn accepts(&self, head: &Head, kin: &Kin) -> bool {
+        self.condition.as_ref().is_none_or(|condition| condition.accepts(head, kin))
+    }
+
+    /// Whether it matters what a run's parent, or the run at the top, is called.
+    pub(super) fn asks_for_kin(&self) -> bool {
+        self.condition.as_ref().is_some_and(Condition::asks_for_kin)
+    }
+
+    /// The oldest first.
+    pub(super) fn is_ascending(&self) -> bool {
+        self.order == Order::Oldest
     }
 
     /// What the store can sort out itself: equal words that every run meant must have.
@@ -82,6 +98,7 @@ impl Query {
             None => &[],
         };
         for condition in must {
+            range(condition, &mut filter);
             let Condition::Is(Term { field, comparison: Comparison::Equal(value) }) = condition
             else {
                 continue;
@@ -99,13 +116,57 @@ impl Query {
     }
 }
 
+/// What every run meant must lie between, as far as the store can look for it.
+fn range(condition: &Condition, filter: &mut Filter) {
+    use Comparison as C;
+    let (term, is_not) = match condition {
+        Condition::Is(term) => (term, false),
+        Condition::Not(inner) => match &**inner {
+            Condition::Is(term) => (term, true),
+            _ => return,
+        },
+        _ => return,
+    };
+    let after = |at: Time| Time(at.0.saturating_add(1));
+    let mut from = |at: Option<Time>| filter.started_from = filter.started_from.max(at);
+    match (term.field.as_str(), &term.comparison, is_not) {
+        ("StartTime", C::More(value), false) => from(value.moment().map(after)),
+        ("StartTime", C::Less(value), true) => from(value.moment()),
+        ("StartTime", C::Between(low, _), false) => from(low.moment()),
+        ("StartTime", C::Less(value), false) => filter.started_before = value.moment(),
+        ("StartTime", C::More(value), true) => {
+            filter.started_before = value.moment().map(after);
+        }
+        ("CloseTime", C::Null, false) => filter.statuses = statuses("Running"),
+        ("WorkflowId", C::StartsWith(value), false) => {
+            filter.workflow_id_prefix = value.text().map(str::to_owned);
+        }
+        _ => {}
+    }
+}
+
+/// What the kin of a run is called: its row only has their ids.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kin {
+    pub(super) parent: Option<String>,
+    pub(super) root: Option<String>,
+}
+
 impl Condition {
-    fn accepts(&self, head: &Head) -> bool {
+    fn accepts(&self, head: &Head, kin: &Kin) -> bool {
         match self {
-            Self::Is(term) => term.accepts(head),
-            Self::Not(condition) => !condition.accepts(head),
-            Self::All(all) => all.iter().all(|condition| condition.accepts(head)),
-            Self::Any(any) => any.iter().any(|condition| condition.accepts(head)),
+            Self::Is(term) => term.accepts(head, kin),
+            Self::Not(condition) => !condition.accepts(head, kin),
+            Self::All(all) => all.iter().all(|condition| condition.accepts(head, kin)),
+            Self::Any(any) => any.iter().any(|condition| condition.accepts(head, kin)),
+        }
+    }
+
+    fn asks_for_kin(&self) -> bool {
+        match self {
+            Self::Is(term) => ["ParentWorkflowId", "RootWorkflowId"].contains(&term.field.as_str()),
+            Self::Not(condition) => condition.asks_for_kin(),
+            Self::All(all) | Self::Any(all) => all.iter().any(Self::asks_for_kin),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Activities that the code asks for.
 
 use bowline_core::{ActivitySpec, Command, Timeouts};
+use prost::Message;
 use temporalio_protos::temporal::api::{
     command::v1::ScheduleActivityTaskCommandAttributes,
     history::v1::{ActivityTaskScheduledEventAttributes, history_event::Attributes as Kept},
@@ -21,6 +22,7 @@ pub(super) fn schedule(sent: &ScheduleActivityTaskCommandAttributes) -> (Command
         timeouts: timeouts(sent),
         retry: Some(retry::of_activity(sent.retry_policy.as_ref())),
         remote: true,
+        priority: sent.priority.as_ref().map(|urgent| urgent.encode_to_vec().into()),
         ..ActivitySpec::default()
     };
     let kept = ActivityTaskScheduledEventAttributes {

@@ -23,6 +23,7 @@ pub(crate) fn spec() -> ActivitySpec {
         },
         remote: true,
         deadline: Some(Time(7)),
+        priority: blob("urgent"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use bowline_core::{SearchValue, Time};
 use bowline_engine::store::Head;
 
-use super::{status_name, word::Words};
+use super::{Kin, status_name, word::Words};
 use crate::translate::{time, word};
 
 /// One comparison.
@@ -37,6 +37,11 @@ impl Value {
     fn read(words: &mut Words) -> Result<Self, String> {
         let (text, is_quoted) = words.value()?;
         Ok(Self { text, is_quoted })
+    }
+
+    /// The moment, where it is one.
+    pub(super) fn moment(&self) -> Option<Time> {
+        time::read_moment(&self.text)
     }
 
     /// The text, where it is one.
@@ -84,8 +89,8 @@ impl Term {
     }
 
     /// Whether it is true of a run. What a run does not have is only null.
-    pub(super) fn accepts(&self, head: &Head) -> bool {
-        let Some(found) = found(head, &self.field) else {
+    pub(super) fn accepts(&self, head: &Head, kin: &Kin) -> bool {
+        let Some(found) = found(head, kin, &self.field) else {
             return matches!(self.comparison, Comparison::Null);
         };
         match &self.comparison {
@@ -128,15 +133,14 @@ fn of_words(words: &mut Words) -> Result<Comparison, String> {
 
 /// Fields that Temporal has and this server does not keep for lists.
 fn check_field(field: &str) -> Result<(), String> {
-    const UNKNOWN: &[&str] =
-        &["ParentWorkflowId", "RootWorkflowId", "BuildIds", "TemporalChangeVersion"];
+    const UNKNOWN: &[&str] = &["BuildIds", "TemporalChangeVersion"];
     match UNKNOWN.contains(&field) {
         true => Err(format!("invalid query: runs cannot be found by {field} yet")),
         false => Ok(()),
     }
 }
 
-fn found(head: &Head, field: &str) -> Option<Found> {
+fn found(head: &Head, kin: &Kin, field: &str) -> Option<Found> {
     let count = |number: u64| Found::Number(number as f64);
     Some(match field {
         "WorkflowId" => Found::Text(head.workflow_id.to_string()),
@@ -152,6 +156,8 @@ fn found(head: &Head, field: &str) -> Option<Found> {
         "HistoryLength" => count(head.next_event.0 - 1),
         "HistorySizeBytes" => count(head.history_bytes),
         "ParentRunId" => Found::Text(head.parent?.0.to_string()),
+        "ParentWorkflowId" => Found::Text(kin.parent.clone()?),
+        "RootWorkflowId" => Found::Text(kin.root.clone()?),
         "RootRunId" => Found::Text(head.root.to_string()),
         custom => match &head.search.get(custom)?.value {
             SearchValue::Keyword(text) => Found::Text(text.clone()),

@@ -6,7 +6,7 @@ use bowline_core::{
 };
 use bowline_engine::store::{Head, Order};
 
-use super::Query;
+use super::{Kin, Query};
 
 fn head() -> Head {
     let field = |value| SearchField { value, wire: None };
@@ -34,7 +34,8 @@ fn head() -> Head {
 #[track_caller]
 fn check(text: &str, meant: bool) {
     let query = Query::parse(text).unwrap();
-    assert_eq!(query.accepts(&head()), meant, "{text}");
+    let kin = Kin { parent: Some("shop-1".into()), root: Some("shop-0".into()) };
+    assert_eq!(query.accepts(&head(), &kin), meant, "{text}");
 }
 
 #[test]
@@ -60,6 +61,8 @@ fn every_comparison_says_yes_and_no() {
     check("Missing = 'x'", false);
     check("Missing IS NULL AND City IS NOT NULL", true);
     check("CloseTime IS NULL", true);
+    check("ParentWorkflowId = 'shop-1' AND RootWorkflowId STARTS_WITH 'shop'", true);
+    check("ParentWorkflowId IS NULL", false);
 }
 
 #[test]
@@ -76,6 +79,10 @@ fn order_and_groups_are_read() {
     assert_eq!(Query::parse("ORDER BY StartTime ASC").unwrap().order, Order::Oldest);
     assert_eq!(Query::parse("Rush = true ORDER BY StartTime").unwrap().order, Order::Newest);
     assert!(Query::parse("GROUP BY ExecutionStatus").unwrap().groups);
+    assert!(Query::parse("ORDER BY CloseTime DESC").unwrap().by_close);
+    assert!(!Query::parse("ORDER BY ExecutionTime").unwrap().by_close);
+    assert!(Query::parse("RootWorkflowId = 'x'").unwrap().asks_for_kin());
+    assert!(!Query::parse("WorkflowId = 'x'").unwrap().asks_for_kin());
 }
 
 #[test]
@@ -86,6 +93,15 @@ fn what_the_store_can_sort_out_goes_to_the_store() {
     assert_eq!(filter.statuses, [Status::Running, Status::Cancelling]);
     let either = Query::parse("WorkflowType = 'a' OR WorkflowType = 'b'").unwrap().filter();
     assert_eq!(either.name, None, "one of two is not a must");
+    let text = "StartTime >= '1970-01-01T00:00:01Z' AND StartTime <= '1970-01-01T00:00:02Z' \
+                AND WorkflowId STARTS_WITH 'o-' AND CloseTime IS NULL";
+    let between = Query::parse(text).unwrap().filter();
+    assert_eq!(between.started_from, Some(Time(1_000_000)));
+    assert_eq!(between.started_before, Some(Time(2_000_001)));
+    assert_eq!(between.workflow_id_prefix.as_deref(), Some("o-"));
+    assert_eq!(between.statuses, [Status::Running, Status::Cancelling]);
+    let outside = "NOT (StartTime >= '1970-01-01T00:00:01Z')";
+    assert_eq!(Query::parse(outside).unwrap().filter().started_from, None);
 }
 
 #[test]
@@ -95,11 +111,11 @@ fn a_bad_query_is_named_and_never_a_panic() {
         ("= 'x'", "the name of a field"),
         ("WorkflowId = 'x", "never closed"),
         ("WorkflowId = 'x' AND", "the name of a field"),
-        ("WorkflowId = 'x' ORDER BY CloseTime", "order by"),
+        ("WorkflowId = 'x' ORDER BY WorkflowId", "order by"),
         ("GROUP BY WorkflowType", "group by"),
         ("(WorkflowId = 'x'", "expected )"),
         ("WorkflowId = 'x')", "expected the end"),
-        ("ParentWorkflowId = 'x'", "yet"),
+        ("BuildIds = 'x'", "yet"),
     ] {
         let error = Query::parse(bad).unwrap_err();
         assert!(error.contains(says), "{bad}: {error}");
