@@ -32,6 +32,7 @@ pub(super) async fn poll(
     if place.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));
     }
+    let leaving = space.engine.leaving(&request.worker_instance_key);
     door.inner.workers.polled(space, &place, TaskQueueType::Activity, &request.identity);
     let control = door
         .inner
@@ -39,7 +40,6 @@ pub(super) async fn poll(
         .listening(space, &request.worker_instance_key, &request.worker_control_task_queue)
         .await;
     let (queue, worker) = (place.as_str().into(), request.identity.as_str().into());
-    let leaving = space.engine.leaving(&request.worker_instance_key);
     let taken = poll::apart(until, &leaving, |wait: Wait| async move {
         let gone = wait.gone.clone();
         let taken = engine.poll_activity(&queue, worker, control, wait).await;

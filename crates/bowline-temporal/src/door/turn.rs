@@ -37,6 +37,7 @@ pub(super) async fn poll(
     if place.name.is_empty() {
         return Err(status::invalid("TaskQueue is not set on request."));
     }
+    let leaving = space.engine.leaving(&request.worker_instance_key);
     door.inner.workers.polled(space, &place.name, TaskQueueType::Workflow, &request.identity);
     let control = door.inner.workers.control(
         space,
@@ -50,7 +51,6 @@ pub(super) async fn poll(
         wire: None,
     };
     let queue = place.name.as_str().into();
-    let leaving = space.engine.leaving(&request.worker_instance_key);
     let taken = poll::apart(until, &leaving, |wait| async move {
         engine.poll_turn(&queue, start, wait).await.map_err(status::of)
     });

@@ -52,6 +52,9 @@ async fn a_worker_that_leaves_has_its_polls_answered() {
                 }
             }
         }
+        while world.door.metrics().worker_control_task_poll_count == 0 {
+            tokio::task::yield_now().await;
+        }
         let leave = ShutdownWorkerRequest {
             namespace: SPACE.into(),
             worker_instance_key: key(),
@@ -59,9 +62,13 @@ async fn a_worker_that_leaves_has_its_polls_answered() {
         };
         let _: ShutdownWorkerResponse = world.call(leave).await.expect("it may go");
     };
-    let polls =
-        async { tokio::join!(world.call(turns), world.call(activities), world.call(control)) };
-    // Whoever polls after that polls for nobody: the last poll may come late, and is not waited for.
+    let polls = async {
+        tokio::join!(
+            world.call::<_, PollWorkflowTaskQueueResponse>(turns),
+            world.call::<_, PollActivityTaskQueueResponse>(activities),
+            world.call::<_, PollNexusTaskQueueResponse>(control),
+        )
+    };
     let (polled, ()) =
         tokio::join!(tokio::time::timeout(std::time::Duration::from_secs(30), polls), leave);
     let (turn, activity, told) = polled.expect("all three are answered");
