@@ -1,4 +1,5 @@
-//! What the engine counts: a few counters and two histograms, without a dependency. A door turns them into whatever its metrics system reads.
+//! What the engine counts: a few counters and two histograms, without a dependency. A door turns
+//! them into whatever its metrics system reads.
 
 use std::{
     collections::BTreeMap,

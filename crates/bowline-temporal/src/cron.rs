@@ -1,5 +1,5 @@
-//! Schedules as Temporal's clients write them: five fields of cron, `@every`, and nicknames, in UTC or
-//! in the zone that `CRON_TZ=` names.
+//! Schedules as Temporal's clients write them: five fields of cron, `@every`, and nicknames, in UTC
+//! or in the zone that `CRON_TZ=` names.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Wrong requests: each gets the status, and the details, that SDKs know what to do with; and nothing
-//! is changed by any of them.
+//! Wrong requests: each gets the status, and the details, that SDKs know what to do with; and
+//! nothing is changed by any of them.
 
 use std::time::Duration;
 

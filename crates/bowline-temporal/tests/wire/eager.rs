@@ -75,8 +75,8 @@ async fn a_worker_takes_the_activities_that_it_asks_for() {
     assert_eq!(world.engine.metrics().eager_activities, 1);
 }
 
-/// What a worker took so is told to stop like anything else: over the control channel that came with
-/// the answer.
+/// What a worker took so is told to stop like anything else: over the control channel that came
+/// with the answer.
 #[tokio::test]
 async fn a_cancel_reaches_what_was_taken_with_an_answer() {
     let world = World::new().await;
