@@ -3,9 +3,33 @@
 use std::process::Command;
 
 use crate::{
+    fleet::Fleet,
     program::{Program, prepared},
     server::Server,
 };
+
+/// In this order.
+const SCENES: &[&str] = &[
+    "hello",
+    "signals",
+    "queries",
+    "updates",
+    "children",
+    "pushed",
+    "terminated",
+    "heartbeats",
+    "by_workflow",
+    "cleans_up",
+    "timers",
+    "continues",
+    "local",
+    "retries",
+    "signal_with_start",
+    "routines",
+    "markers",
+    "session",
+    "replay",
+];
 
 fn program() -> Option<Program> {
     let scenes = prepared("Go", "BOWLINE_GO")?;
@@ -16,35 +40,14 @@ fn program() -> Option<Program> {
 #[test]
 fn go_plays_every_scene() {
     let Some(program) = program() else { return };
-    let scenes = [
-        "hello",
-        "signals",
-        "queries",
-        "updates",
-        "children",
-        "pushed",
-        "terminated",
-        "heartbeats",
-        "by_workflow",
-        "cleans_up",
-        "timers",
-        "continues",
-        "local",
-        "retries",
-        "signal_with_start",
-        "routines",
-        "markers",
-        "session",
-        "replay",
-    ];
-    program.plays(&Server::start(), &scenes);
+    program.plays(&Server::start().address, SCENES);
 }
 
 /// Runs that find no room in the worker's cache are replayed from their whole history.
 #[test]
 fn go_replays_what_its_cache_has_lost() {
     let Some(program) = program() else { return };
-    program.plays(&Server::start(), &["evicted", "replay"]);
+    program.plays(&Server::start().address, &["evicted", "replay"]);
 }
 
 /// Another worker goes on where one was killed.
@@ -52,4 +55,11 @@ fn go_replays_what_its_cache_has_lost() {
 fn go_loses_a_worker() {
     let Some(program) = program() else { return };
     program.loses_a_worker();
+}
+
+/// The same scenes, where three servers share a database: every connection ends at another one.
+#[test]
+fn go_plays_every_scene_at_three_servers() {
+    let Some(program) = program() else { return };
+    program.plays(&Fleet::start().address, SCENES);
 }

@@ -3,9 +3,33 @@
 use std::{path::PathBuf, process::Command};
 
 use crate::{
+    fleet::Fleet,
     program::{Program, prepared},
     server::Server,
 };
+
+/// In this order.
+const SCENES: &[&str] = &[
+    "hello",
+    "signals",
+    "queries",
+    "updates",
+    "children",
+    "pushed",
+    "terminated",
+    "heartbeats",
+    "by_workflow",
+    "cleans_up",
+    "timers",
+    "continues",
+    "local",
+    "retries",
+    "signal_with_start",
+    "threads",
+    "markers",
+    "evicted",
+    "replay",
+];
 
 fn program() -> Option<Program> {
     let folder = PathBuf::from(prepared("Java", "BOWLINE_JAVA")?);
@@ -22,28 +46,7 @@ fn program() -> Option<Program> {
 #[test]
 fn java_plays_every_scene() {
     let Some(program) = program() else { return };
-    let scenes = [
-        "hello",
-        "signals",
-        "queries",
-        "updates",
-        "children",
-        "pushed",
-        "terminated",
-        "heartbeats",
-        "by_workflow",
-        "cleans_up",
-        "timers",
-        "continues",
-        "local",
-        "retries",
-        "signal_with_start",
-        "threads",
-        "markers",
-        "evicted",
-        "replay",
-    ];
-    program.plays(&Server::start(), &scenes);
+    program.plays(&Server::start().address, SCENES);
 }
 
 /// Another worker goes on where one was killed.
@@ -51,4 +54,11 @@ fn java_plays_every_scene() {
 fn java_loses_a_worker() {
     let Some(program) = program() else { return };
     program.loses_a_worker();
+}
+
+/// The same scenes, where three servers share a database: every connection ends at another one.
+#[test]
+fn java_plays_every_scene_at_three_servers() {
+    let Some(program) = program() else { return };
+    program.plays(&Fleet::start().address, SCENES);
 }

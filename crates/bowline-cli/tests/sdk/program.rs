@@ -42,8 +42,8 @@ pub(crate) struct Program {
 impl Program {
     /// Plays scenes at a server, in this order; each of them must be told to have passed.
     #[track_caller]
-    pub(crate) fn plays(&self, server: &Server, scenes: &[&str]) {
-        let mut command = self.with(&server.address, scenes);
+    pub(crate) fn plays(&self, address: &str, scenes: &[&str]) {
+        let mut command = self.with(address, scenes);
         let output = command.stdin(Stdio::null()).output().expect("the program runs");
         let told = Told::read(self.language, &output);
         let failures: Vec<_> = scenes.iter().filter_map(|scene| told.failure_of(scene)).collect();
@@ -58,10 +58,10 @@ impl Program {
     pub(crate) fn loses_a_worker(&self) {
         let server = Server::start();
         let mut first = self.worker(&server);
-        self.plays(&server, &["begin"]);
+        self.plays(&server.address, &["begin"]);
         first.kill();
         let _second = self.worker(&server);
-        self.plays(&server, &["finish", "replay"]);
+        self.plays(&server.address, &["finish", "replay"]);
     }
 
     fn worker(&self, server: &Server) -> Script {
