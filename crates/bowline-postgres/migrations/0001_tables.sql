@@ -145,6 +145,9 @@ CREATE INDEX activities_queue ON @activities (namespace, queue, name, due, arriv
 CREATE INDEX activities_later ON @activities (due) WHERE place = 0 AND later;
 CREATE INDEX activities_started ON @activities (namespace, run, number) WHERE place = 1;
 CREATE INDEX activities_held ON @activities (epoch, cancelled) WHERE epoch IS NOT NULL;
+-- Cancels of attempts at remote workers, who may not have heard of them.
+CREATE INDEX activities_untold ON @activities (namespace, run, number)
+    WHERE place = 1 AND epoch IS NULL AND cancelled;
 
 -- `limits`: whether it is about an activity and not about its run.
 CREATE TABLE @alarms (

@@ -4,17 +4,18 @@
 //! everything else: by a statement that writes only if nothing has changed, marks and cancels of
 //! their runs included. Whoever is told of a cancel was told after it.
 
-use bowline_core::{EventId, Holder, Place, RunId, Time, Token, start};
+use bowline_core::{EventId, Holder, Place, RunId, Token, cancel, start};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, HolderKind, Quarantine, Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, HolderKind, Want,
 };
 use futures_util::future::BoxFuture;
 
 use crate::{
+    activity, aside,
     blob::{self, count, int, number},
     db::{Db, Outcome, Value},
     fault::Fault,
-    limits, read,
+    limits, read, run,
     shared::Shared,
     tx::{Tx, Wants},
     work,
@@ -43,7 +44,7 @@ pub(crate) async fn claim_runs(shared: &Shared, claim: &ClaimRuns) -> Outcome<Ve
             }
             Ok(None) => {}
             Err(Fault::Said(Error::Corrupt { corrupt, .. })) => {
-                let aside = set_aside(shared, run, corrupt.to_string(), claim.now).await;
+                let aside = aside::set_aside(shared, run, corrupt.to_string(), claim.now).await;
                 aside.map_err(|fault| unsure(fault, true))?;
             }
             Err(fault) => return Err(unsure(fault, true)),
@@ -154,34 +155,6 @@ pub(crate) const INTAKE: &str = concat!(
     taken!()
 );
 
-/// Puts a run that does not read into quarantine, where people see it and the others are not held
-/// up by it. If even its row does not read, it only leaves the queues.
-async fn set_aside(shared: &Shared, id: RunId, reason: String, now: Time) -> Outcome<()> {
-    let aside = (id, Quarantine { since: now, failures: 1, reason });
-    let aside = work::attempt(shared, &aside, |tx, (id, quarantine)| {
-        Box::pin(async move {
-            if tx.find(*id).await?.is_some() {
-                let head = &mut tx.edit(*id).head;
-                head.quarantine = Some(quarantine.clone());
-                head.holder = None;
-            }
-            Ok(())
-        })
-    })
-    .await;
-    match aside {
-        Err(Fault::Said(Error::Corrupt { .. })) => {
-            let lent = shared.lend().await?;
-            let sql = "UPDATE @runs SET rev = rev + 1, turn_at = NULL, intake_at = NULL, \
-                       remote_at = NULL WHERE namespace = $1 AND run = $2";
-            let values: [Value<'_>; 2] = [&blob::space(id), &blob::uuid(id)];
-            Db::own(&lent, shared).change(sql, &values).await?;
-            Ok(())
-        }
-        other => other,
-    }
-}
-
 pub(crate) async fn claim_activities(
     shared: &Shared,
     claim: &ClaimActivities,
@@ -203,7 +176,52 @@ pub(crate) async fn claim_activities(
             break;
         }
     }
+    if !claimed.is_empty() {
+        let read = read_again(shared, &mut claimed).await;
+        read.map_err(|fault| unsure(fault, true))?;
+    }
     Ok(claimed)
+}
+
+/// A cancel may have been decided between the statement that has started an activity and this
+/// moment, and whoever decided it may have been told that it is. So what is started is read once
+/// more, after that statement: whoever gets it knows of every cancel that came before.
+async fn read_again(shared: &Shared, claimed: &mut [ClaimedActivity]) -> Outcome<()> {
+    let lent = shared.lend().await?;
+    let db = Db::own(&lent, shared);
+    let (spaces, uuids) = run::keys(&claimed.iter().map(|own| own.run).collect::<Vec<_>>());
+    let numbers: Vec<i64> = claimed.iter().map(|own| int(own.activity.0)).collect();
+    for row in db.rows(&touched(), &[&spaces, &uuids, &numbers]).await? {
+        let now = match activity::read(&row) {
+            Ok(now) => now,
+            // It read a moment ago; whoever settles it will say what has become of it.
+            Err(Fault::Said(Error::Corrupt { .. })) => continue,
+            Err(fault) => return Err(fault),
+        };
+        let is_its = |own: &&mut ClaimedActivity| {
+            (own.run, own.activity, own.live.attempt) == (now.run, now.number, now.live.attempt)
+        };
+        let Some(own) = claimed.iter_mut().find(is_its) else { continue };
+        own.live = now.live;
+        if own.live.cancel.is_none() {
+            let marks = crate::tx::marks(db, own.run).await?;
+            let mark = marks.iter().find(|mark| mark.ranges.contains(own.activity));
+            // Whoever renews writes it onto the row.
+            mark.map(|mark| cancel(&mut own.live, &mark.cause, mark.at));
+        }
+    }
+    Ok(())
+}
+
+/// Those of some activities that are cancelled, or may be under a mark.
+pub(crate) fn touched() -> String {
+    format!(
+        "SELECT {} FROM unnest($1::int8[], $2::uuid[], $3::int8[]) AS w (namespace, run, n) \
+         JOIN @activities a ON a.namespace = w.namespace AND a.run = w.run AND a.number = w.n \
+         JOIN @runs r ON r.namespace = a.namespace AND r.run = a.run \
+         WHERE a.place = 1 AND (a.cancelled OR r.marked > 0)",
+        activity::COLUMNS
+    )
 }
 
 /// Where something was taken already, an error must not say that nothing has happened.

@@ -17,6 +17,9 @@ use crate::{
     shared::Shared,
 };
 
+/// How many times as long slow work may take.
+const SLOWLY: u32 = 10;
+
 pub(crate) type Outcome<T> = Result<T, Fault>;
 
 /// A value of a statement.
@@ -62,6 +65,22 @@ impl Drop for Lent {
     }
 }
 
+/// What a session is told when it begins: how long a statement may take, and a transaction may be
+/// left alone. A little less than the caller waits, so that the caller is told that nothing was
+/// done; and nothing that a caller has given up lives on in the server, with its locks.
+pub(crate) fn limits(patience: Duration) -> String {
+    let (statement, idle) = (patience * 9 / 10, patience);
+    format!(
+        "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+        statement.as_millis().max(1),
+        idle.as_millis().max(1)
+    )
+}
+
+/// Every statement finds its rows by keys and by indexes made for it, however many there are: a
+/// plan that was made once is good for ever, and making one costs more than most statements do.
+pub(crate) const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET jit = off";
+
 /// A connection, or somebody's transaction, and how tables are called on it.
 #[derive(Clone, Copy)]
 pub(crate) struct Db<'a> {
@@ -79,6 +98,29 @@ enum Conn<'a> {
 impl<'a> Db<'a> {
     pub(crate) fn own(lent: &'a Lent, shared: &'a Shared) -> Self {
         Self { conn: Conn::Own(lent), prefix: &shared.prefix, patience: shared.settings.patience }
+    }
+
+    /// For work that nobody waits for and that may take long, such as deleting what is old. Ends
+    /// with [`at_ease`](Self::at_ease): otherwise the connection is not used again.
+    pub(crate) async fn slowly(lent: &'a Lent, shared: &'a Shared) -> Outcome<Self> {
+        let own = Self::own(lent, shared);
+        let slow = Self { patience: own.patience * SLOWLY, ..own };
+        if shared.settings.hints {
+            lent.spoilt.store(true, Ordering::Relaxed);
+            own.batch(&limits(slow.patience)).await?;
+        }
+        Ok(slow)
+    }
+
+    /// What took long is over.
+    pub(crate) async fn at_ease(self) {
+        let usual = limits(self.patience / SLOWLY);
+        if let Conn::Own(lent) = self.conn
+            && lent.spoilt.load(Ordering::Relaxed)
+            && self.batch(&usual).await.is_ok()
+        {
+            lent.spoilt.store(false, Ordering::Relaxed);
+        }
     }
 
     /// On a transaction that belongs to the caller, who commits it or not.
@@ -108,6 +150,15 @@ impl<'a> Db<'a> {
             Ok(Err(said)) => Err(Fault::Told { code: said.code, text: said.text }),
             Err(_) => Err(Fault::Away("the database did not answer in time".into())),
         }
+    }
+
+    /// Makes statements known to the connection, so that each is sent the moment it is asked for.
+    pub(crate) async fn know(&self, texts: &[&str]) -> Outcome<()> {
+        let Conn::Own(lent) = self.conn else { return Ok(()) };
+        for sql in texts {
+            self.wait(lent.object().prepare_cached(&named(sql, self.prefix))).await?;
+        }
+        Ok(())
     }
 
     /// The first row, if there is one.

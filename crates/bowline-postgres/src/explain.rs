@@ -102,8 +102,9 @@ fn statements_find_their_rows_by_an_index() {
     let settings = Settings { schema: schema.clone(), ..Settings::default() };
     drop(PostgresStore::open_with(&url, settings).expect("it opens"));
     let wanted = format!("SELECT {} FROM {}", run::COLUMNS, run::WANTED);
-    let (turn, cancelled) = (a_turn(), member::cancelled());
-    let cases: [(&str, &str, &[&str]); 13] = [
+    let (turn, cancelled, untold) = (a_turn(), member::cancelled(), member::untold());
+    let (inboxes, touched) = (crate::reader::inboxes(), claim::touched());
+    let cases: [(&str, &str, &[&str]); 16] = [
         ("a turn", &turn, &["runs_pkey", "inbox_pkey", "activities_pkey", "alarms_"]),
         ("reading runs", &wanted, &["runs_pkey", "labels_pkey"]),
         ("claiming turns", claim::TURNS, &["runs_turn", "runs_pkey"]),
@@ -112,6 +113,9 @@ fn statements_find_their_rows_by_an_index() {
         ("names in a queue", claim::NAMES, &["activities_queue"]),
         ("waiting activities", claim::WAITING, &["activities_queue", "runs_pkey"]),
         ("cancels of a member", &cancelled, &["activities_held"]),
+        ("cancels that remote workers may not have", &untold, &["activities_untold"]),
+        ("inboxes", &inboxes, &["runs_pkey", "labels_pkey", "inbox_"]),
+        ("cancels after a claim", &touched, &["runs_pkey", "activities_"]),
         ("marks on attempts", member::MARKED, &["runs_marked"]),
         ("attempts of the dead", member::HELD_ATTEMPTS, &["activities_held"]),
         ("alarms that are due", fire::DUE, &["alarms_pkey"]),

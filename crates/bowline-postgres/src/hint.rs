@@ -170,6 +170,8 @@ pub(crate) async fn notify(shared: Arc<Shared>, sender: String) {
         }
         if send(&shared, &texts(&sender, &hints)).await.is_ok() {
             pause = limits::NOTIFY_AGAIN;
+            // All who notify wait for each other, and all who listen are woken each time.
+            tokio::time::sleep(limits::NOTIFY_PAUSE).await;
             continue;
         }
         // Told again, together with whatever comes meanwhile.
@@ -181,7 +183,12 @@ pub(crate) async fn notify(shared: Arc<Shared>, sender: String) {
 
 async fn send(shared: &Shared, texts: &[String]) -> Outcome<()> {
     let lent = shared.lend_aside().await?;
-    send_on(Db::own(&lent, shared), shared, texts).await
+    // A notification is a commit; nobody needs it to survive anything.
+    let sql = "SELECT pg_notify($1, text), set_config('synchronous_commit', 'off', true) \
+               FROM unnest($2::text[]) AS n (text)";
+    let values: [Value<'_>; 2] = [&channel(shared), &texts];
+    Db::own(&lent, shared).rows(sql, &values).await?;
+    Ok(())
 }
 
 /// Notifies when a transaction of a caller is committed: everybody, this process too.
@@ -191,16 +198,12 @@ pub(crate) async fn send_with(
     sender: &str,
     hints: &BTreeSet<Hint>,
 ) -> Outcome<()> {
-    match shared.settings.hints && !hints.is_empty() {
-        true => send_on(db, shared, &texts(&format!("in-{sender}"), hints)).await,
-        false => Ok(()),
+    if !shared.settings.hints || hints.is_empty() {
+        return Ok(());
     }
-}
-
-async fn send_on(db: Db<'_>, shared: &Shared, texts: &[String]) -> Outcome<()> {
+    let texts = texts(&format!("in-{sender}"), hints);
     let sql = "SELECT pg_notify($1, text) FROM unnest($2::text[]) AS n (text)";
-    let values: [Value<'_>; 2] = [&channel(shared), &texts];
-    db.rows(sql, &values).await?;
+    db.rows(sql, &[&channel(shared), &texts]).await?;
     Ok(())
 }
 

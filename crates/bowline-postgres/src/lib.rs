@@ -10,6 +10,7 @@
 
 mod activity;
 mod address;
+mod aside;
 mod ask;
 mod blob;
 mod call;
@@ -31,6 +32,7 @@ mod migrate;
 mod owed;
 mod post;
 mod read;
+mod reader;
 mod row;
 mod run;
 mod settings;
@@ -51,7 +53,7 @@ use std::{str::FromStr, sync::Arc};
 
 use bowline_core::Epoch;
 use bowline_store::{Error, Result, Store};
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod};
 use tokio::{runtime::Runtime, sync::mpsc};
 use tokio_postgres::Config;
 
@@ -64,6 +66,7 @@ pub use settings::Settings;
 pub struct PostgresStore {
     shared: Arc<Shared>,
     calls: mpsc::Sender<Box<dyn Call>>,
+    looks: mpsc::Sender<reader::Look>,
     threads: Threads,
     /// What this process is called where it notifies.
     sender: String,
@@ -104,13 +107,19 @@ impl PostgresStore {
         let runtime = threads.runtime();
         let identity = prepare(runtime, &config, &tls, &settings)?;
         let calls = settings.connections.max(2);
-        let (pool, side) = (pool(&config, &tls, calls)?, pool(&config, &tls, SIDE)?);
+        let side = pool(&config, &tls, &settings, SIDE)?;
+        let pool = pool(&config, &tls, &settings, calls)?;
         let lanes = settings.lanes.clamp(1, settings.connections.max(2));
         let shared = Arc::new(Shared::new(pool, side, settings, identity));
         let (calls, incoming) = mpsc::channel(limits::CALLS_MAX);
         let gate = Arc::new(tokio::sync::Mutex::new(Gate { calls: incoming, left: None }));
         for _ in 0..lanes {
             runtime.spawn(writer::work(shared.clone(), gate.clone()));
+        }
+        let (looks, asked) = mpsc::channel(limits::CALLS_MAX);
+        let asked = Arc::new(tokio::sync::Mutex::new(asked));
+        for _ in 0..limits::READERS {
+            runtime.spawn(reader::work(shared.clone(), asked.clone()));
         }
         let sender = hint::sender();
         if shared.settings.hints {
@@ -120,7 +129,7 @@ impl PostgresStore {
         runtime.spawn(hint::poll(shared.clone()));
         runtime.spawn(hint::collect(shared.clone()));
         runtime.spawn(hint::keep_alive(shared.clone()));
-        Ok(Self { shared, calls, threads, sender })
+        Ok(Self { shared, calls, looks, threads, sender })
     }
 
     /// States that the process of a member is gone: what it held is given to others at once,
@@ -174,10 +183,23 @@ impl Drop for Threads {
 /// Connections for leases and for hints.
 const SIDE: usize = 2;
 
-fn pool(config: &Config, tls: &Tls, size: usize) -> Result<Pool> {
+fn pool(config: &Config, tls: &Tls, settings: &Settings, size: usize) -> Result<Pool> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
-    let pool = Pool::builder(manager).max_size(size).build();
+    let mut pool = Pool::builder(manager).max_size(size);
+    // Where hints are off, because of a pooler perhaps, the session may be somebody else's next.
+    if settings.hints {
+        let limits = db::limits(settings.patience);
+        pool = pool.post_create(Hook::async_fn(move |client, _| {
+            let limits = limits.clone();
+            Box::pin(async move {
+                // A database that knows no such settings needs none.
+                let _ = client.batch_execute(db::PLANS).await;
+                client.batch_execute(&limits).await.map_err(HookError::Backend)
+            })
+        }));
+    }
+    let pool = pool.build();
     pool.map_err(|error| Error::Open(format!("no connections: {error}")))
 }
 

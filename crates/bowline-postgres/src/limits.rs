@@ -8,6 +8,10 @@ pub(crate) const CALLS_MAX: usize = 4_096;
 pub(crate) const GROUP_ROWS: usize = 2_000;
 /// Bytes that a group of calls writes, about. A larger call goes alone.
 pub(crate) const GROUP_BYTES: usize = 1024 * 1024;
+/// Inboxes that one statement reads at most.
+pub(crate) const READS_AT_ONCE: usize = 500;
+/// Tasks that read inboxes.
+pub(crate) const READERS: usize = 2;
 /// New activities of one commit whose rows are written with it; those of more follow.
 pub(crate) const ROWS_AT_ONCE: usize = 2_000;
 /// Unread messages that a commit answers with.
@@ -29,6 +33,8 @@ pub(crate) const LOOKS_MAX: usize = 100;
 pub(crate) const NOTE_BYTES: usize = 7_000;
 /// Notifications that are sent at once; where more would be needed, detail is given up.
 pub(crate) const NOTES_MAX: usize = 8;
+/// How long a process that has notified the others gathers what it will tell them next.
+pub(crate) const NOTIFY_PAUSE: Duration = Duration::from_millis(2);
 /// Runs whose owed activities are remembered between sweeps.
 pub(crate) const OWED_MAX: usize = 4;
 /// Attempts of dead members, and of one that leaves, that one transaction gives back.

@@ -11,9 +11,10 @@ use bowline_store::{
 use futures_util::future::BoxFuture;
 
 use crate::{
-    activity,
+    activity, aside,
     blob::{self, count, int, number},
     db::{Db, Outcome, Value},
+    fault::Fault,
     limits,
     settle::proves,
     shared::Shared,
@@ -222,13 +223,8 @@ async fn cancels(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<AttemptHit>> {
 
 /// Cancels of remote workers' attempts that these are not known to have.
 async fn undelivered(db: Db<'_>, controls: &[ControlQueue]) -> Outcome<Vec<AttemptHit>> {
-    let sql = format!(
-        "SELECT {} FROM @activities a WHERE a.place = 1 AND a.epoch IS NULL AND a.cancelled \
-         ORDER BY a.namespace, a.run, a.number",
-        activity::COLUMNS
-    );
     let mut hits = Vec::new();
-    for row in &db.rows(&sql, &[]).await? {
+    for row in &db.rows(&untold(), &[]).await? {
         let own = activity::read(row)?;
         let told = own.live.cancel.as_ref().is_none_or(|record| record.delivered_at.is_some());
         let hit = own.cancelled_hit().filter(|hit| match &hit.holder {
@@ -238,6 +234,14 @@ async fn undelivered(db: Db<'_>, controls: &[ControlQueue]) -> Outcome<Vec<Attem
         hits.extend(hit.filter(|_| !told));
     }
     Ok(hits)
+}
+
+pub(crate) fn untold() -> String {
+    format!(
+        "SELECT {} FROM @activities a WHERE a.place = 1 AND a.epoch IS NULL AND a.cancelled \
+         ORDER BY a.namespace, a.run, a.number",
+        activity::COLUMNS
+    )
 }
 
 pub(crate) fn cancelled() -> String {
@@ -267,7 +271,7 @@ async fn leave(shared: &Shared, epoch: Epoch, now: Time) -> Outcome<()> {
         if held.is_empty() {
             return Ok(());
         }
-        release_all(shared, &held).await?;
+        release_all(shared, &held, now).await?;
     }
 }
 
@@ -316,8 +320,31 @@ pub(crate) async fn held_runs(
     rows.iter().map(|row| Ok((blob::run_id(row, 0)?, Epoch(number(row, 2)?)))).collect()
 }
 
-/// Attempts whose members are dead are over, or tried again.
+/// Attempts whose members are dead are over, or tried again. A run that does not read is put aside,
+/// and keeps nobody else waiting.
 pub(crate) async fn lose_all(shared: &Shared, lost: &[Lost], now: Time) -> Outcome<()> {
+    let mut lost = lost.to_vec();
+    loop {
+        let Some(run) = unreadable(shared, lose_some(shared, &lost, now).await, now).await? else {
+            return Ok(());
+        };
+        lost.retain(|lost| lost.run != run);
+    }
+}
+
+/// Puts a run aside because of which something could not be done, and answers which.
+async fn unreadable(shared: &Shared, done: Outcome<()>, now: Time) -> Outcome<Option<RunId>> {
+    match done {
+        Ok(()) => Ok(None),
+        Err(Fault::Said(Error::Corrupt { run, corrupt })) => {
+            aside::give_up(shared, run, corrupt.to_string(), now).await?;
+            Ok(Some(run))
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+async fn lose_some(shared: &Shared, lost: &[Lost], now: Time) -> Outcome<()> {
     work::attempt(shared, &(lost, now), |tx, (lost, now)| {
         Box::pin(async move {
             let mut wants = Wants::default();
@@ -350,8 +377,22 @@ async fn lose_attempt(tx: &mut Tx<'_>, lost: Lost, now: Time) -> Outcome<()> {
     Ok(())
 }
 
-/// Runs whose holders are dead are free.
-pub(crate) async fn release_all(shared: &Shared, held: &[(RunId, Epoch)]) -> Outcome<()> {
+/// Runs whose holders are dead are free; those that do not read are put aside.
+pub(crate) async fn release_all(
+    shared: &Shared,
+    held: &[(RunId, Epoch)],
+    now: Time,
+) -> Outcome<()> {
+    let mut held = held.to_vec();
+    loop {
+        let Some(run) = unreadable(shared, release_some(shared, &held).await, now).await? else {
+            return Ok(());
+        };
+        held.retain(|(own, _)| *own != run);
+    }
+}
+
+async fn release_some(shared: &Shared, held: &[(RunId, Epoch)]) -> Outcome<()> {
     work::attempt(shared, &held, |tx, held| {
         Box::pin(async move {
             let mut wants = Wants::default();

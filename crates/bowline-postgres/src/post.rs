@@ -65,7 +65,8 @@ async fn message(
     };
     if let Some(NewReceipt { id: receipt, cause, keep_until }) = receipt.cloned() {
         let receipt = Receipt { id: receipt, run: id, cause, requested_at: now, keep_until };
-        tx.touch();
+        // The run's number must move with it: whoever would bury the run decides again.
+        tx.edit(id);
         tx.writes.receipts.push(receipt);
     }
     match () {
@@ -80,7 +81,7 @@ async fn delete(tx: &mut Tx<'_>, id: RunId) -> Outcome<Posted> {
     if run.is_open() {
         return Err(Error::Invalid(format!("run {id} is open: terminate it first")).into());
     }
-    tx.touch();
+    tx.edit(id);
     tx.writes.labels.entry(id).or_default().deleted = true;
     tx.hints.insert(Hint::Sweep);
     Ok(Posted::Deleted)

@@ -3,12 +3,12 @@
 
 use std::{future::Future, sync::Arc};
 
-use bowline_core::{Epoch, Time, Version};
+use bowline_core::{Epoch, RunId, Time, Version};
 use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
     Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
-    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
-    Sweep, Swept, Word,
+    Read, Renewal, Renewed, Reply, Result, RunKey, RunRead, Settle, Settled, Shelf, Shelve, Store,
+    Subtree, Sweep, Swept, Word,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
@@ -17,7 +17,9 @@ use crate::{
     call::{Call, Many, Weight},
     claim, commit,
     db::Outcome,
-    find, fire, leftovers, member, post, read, settle,
+    find, fire, leftovers, member, post, read,
+    reader::Look,
+    settle,
     shared::Shared,
     shelf, sweep,
     tx::Wants,
@@ -58,6 +60,19 @@ impl PostgresStore {
         }
     }
 
+    /// An inbox, read with others.
+    fn look(&self, run: RunId) -> Answer<Result<Option<RunRead>>> {
+        let Some(busy) = self.shared.enter() else { return Box::pin(async { Err(Error::Shut) }) };
+        let (reply, answer) = oneshot::channel();
+        let (looks, look) = (self.looks.clone(), Look { run, reply, _busy: busy });
+        Box::pin(async move {
+            match looks.send(look).await {
+                Ok(()) => answer.await.unwrap_or(Err(Error::Shut)),
+                Err(_) => Err(Error::Shut),
+            }
+        })
+    }
+
     /// Something that is done by itself.
     fn alone<T, F>(&self, work: impl FnOnce(Arc<Shared>) -> F) -> Answer<Result<T>>
     where
@@ -80,6 +95,21 @@ impl PostgresStore {
                 Err(_) => Err(Error::Shut),
             }
         })
+    }
+}
+
+/// The run of which nothing is wanted but its inbox.
+fn inbox_only(read: &Read) -> Option<RunId> {
+    match read {
+        Read {
+            run: RunKey::Run(run),
+            events_from: None,
+            snapshot: false,
+            batches_max: _,
+            inbox: true,
+            activities_max: 0,
+        } => Some(*run),
+        _ => None,
     }
 }
 
@@ -153,6 +183,9 @@ impl Store for PostgresStore {
     }
 
     fn read(&self, read: Read) -> Answer<Result<Option<RunRead>>> {
+        if let Some(run) = inbox_only(&read) {
+            return self.look(run);
+        }
         self.alone(|shared| async move { read::read(&shared, &read).await })
     }
 

@@ -31,7 +31,7 @@ pub(crate) async fn sweep(shared: &Shared, sweep: &Sweep) -> Outcome<Swept> {
         owed::materialise(shared, &mut room, sweep.now).await?,
         mark::fold_all(shared, &mut room).await?,
         lose(shared, sweep, &mut room).await?,
-        release(shared, &mut room).await?,
+        release(shared, sweep, &mut room).await?,
         forget::receipts(shared, sweep.now, &mut room).await?,
         forget::runs(shared, sweep, &mut room).await?,
         forget::graves(shared, &mut room).await?,
@@ -73,12 +73,12 @@ async fn lose(shared: &Shared, sweep: &Sweep, room: &mut Room) -> Outcome<bool> 
     Ok(more)
 }
 
-async fn release(shared: &Shared, room: &mut Room) -> Outcome<bool> {
+async fn release(shared: &Shared, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
     let mut held = member::held_runs(shared, None, room.look()).await?;
     let more = room.0 < held.len();
     held.truncate(room.0);
     for chunk in held.chunks(limits::LOSE_MAX) {
-        member::release_all(shared, chunk).await?;
+        member::release_all(shared, chunk, sweep.now).await?;
     }
     room.spend(held.len());
     Ok(more)

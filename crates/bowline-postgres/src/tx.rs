@@ -112,10 +112,6 @@ impl<'a> Tx<'a> {
         self.edits
     }
 
-    pub(crate) fn touch(&mut self) {
-        self.edits += 1;
-    }
-
     /// Writes everything, or nothing. `commits`: nobody else ends the transaction.
     pub(crate) async fn finish(&mut self, commits: bool) -> Outcome<()> {
         if self.edits == 0 {

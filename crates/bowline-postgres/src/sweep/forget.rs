@@ -34,11 +34,12 @@ pub(crate) struct Cursor {
 
 pub(super) async fn receipts(shared: &Shared, now: Time, room: &mut Room) -> Outcome<bool> {
     let lent = shared.lend().await?;
-    let db = Db::own(&lent, shared);
+    let db = Db::slowly(&lent, shared).await?;
     let sql = "DELETE FROM @receipts WHERE id IN (\
                    SELECT id FROM @receipts WHERE keep_until <= $1 \
                    ORDER BY keep_until LIMIT $2) RETURNING 1";
     let gone = db.change(sql, &[&now.0, &count(room.0)]).await?.len();
+    db.at_ease().await;
     room.spend(gone);
     if room.0 > 0 {
         return Ok(false);
@@ -151,9 +152,7 @@ async fn kept(db: Db<'_>, run: RunId) -> Outcome<bool> {
         if !seen.insert(run) {
             continue;
         }
-        let sql = "SELECT 1 FROM @receipts WHERE namespace = $1 AND run = $2 LIMIT 1";
-        let values: [Value<'_>; 2] = [&blob::space(run), &blob::uuid(run)];
-        if db.first(sql, &values).await?.is_some() {
+        if has_receipt(db, run).await? {
             return Ok(true);
         }
         if let Some(run) = run::one(db, run).await? {
@@ -164,6 +163,12 @@ async fn kept(db: Db<'_>, run: RunId) -> Outcome<bool> {
     Ok(false)
 }
 
+async fn has_receipt(db: Db<'_>, run: RunId) -> Outcome<bool> {
+    let sql = "SELECT 1 FROM @receipts WHERE namespace = $1 AND run = $2 LIMIT 1";
+    let values: [Value<'_>; 2] = [&blob::space(run), &blob::uuid(run)];
+    Ok(db.first(sql, &values).await?.is_some())
+}
+
 fn bury<'t>(tx: &'t mut Tx<'_>, id: &'t RunId) -> BoxFuture<'t, Outcome<()>> {
     Box::pin(async move {
         let Some(run) = tx.find(*id).await? else { return Ok(()) };
@@ -171,6 +176,10 @@ fn bury<'t>(tx: &'t mut Tx<'_>, id: &'t RunId) -> BoxFuture<'t, Outcome<()>> {
             return Ok(());
         }
         let workflow_id = run.head.workflow_id.clone();
+        // Somebody may have asked for a receipt since it was found that it may go.
+        if has_receipt(tx.db, *id).await? {
+            return Ok(());
+        }
         tx.current(id.namespace, &workflow_id).await?;
         let sql = "SELECT namespace, run FROM @labels \
                    WHERE namespace = $1 AND workflow_id = $2 AND run <> $3 \
@@ -183,19 +192,27 @@ fn bury<'t>(tx: &'t mut Tx<'_>, id: &'t RunId) -> BoxFuture<'t, Outcome<()>> {
     })
 }
 
+/// What a run leaves behind.
+const TABLES: &[(&str, &str)] = &[
+    ("history", "first"),
+    ("inbox", "number"),
+    ("activities", "number"),
+    ("marks", "number"),
+    ("owed", "first"),
+    ("snapshots", "at"),
+    ("alarms", "due"),
+];
+
 /// Deletes what is left of runs that are gone.
 pub(super) async fn graves(shared: &Shared, room: &mut Room) -> Outcome<bool> {
-    const TABLES: &[(&str, &str)] = &[
-        ("history", "first"),
-        ("inbox", "number"),
-        ("activities", "number"),
-        ("marks", "number"),
-        ("owed", "first"),
-        ("snapshots", "at"),
-        ("alarms", "due"),
-    ];
     let lent = shared.lend().await?;
-    let db = Db::own(&lent, shared);
+    let db = Db::slowly(&lent, shared).await?;
+    let more = dig(db, room).await?;
+    db.at_ease().await;
+    Ok(more)
+}
+
+async fn dig(db: Db<'_>, room: &mut Room) -> Outcome<bool> {
     loop {
         let grave = "SELECT namespace, run FROM @graves ORDER BY namespace, run LIMIT 1";
         let Some(row) = db.first(grave, &[]).await? else { return Ok(false) };

@@ -8,7 +8,7 @@ use bowline_store::{
     Error,
     ready::{Mark, Standing},
 };
-use futures_util::future::try_join3;
+use futures_util::future::try_join4;
 use uuid::Uuid;
 
 use super::{Kept, Loaded, Named, Slot, Tx};
@@ -54,9 +54,11 @@ impl Tx<'_> {
             return Ok(());
         }
         // The runs first: a row that is newer than its run's number is refused by the fence, and
-        // one that is older would not be.
-        let found = self.fetch_runs(&runs).await?;
-        let (named, rows, alive) = try_join3(
+        // one that is older would not be. All is sent at once, and done in the order in which it is
+        // sent; that is the order here, as long as no statement has to be made known first.
+        self.db.know(&[&self.runs_text(), &self.ids_text(), &activities_text(), MEMBERS]).await?;
+        let (found, named, rows, alive) = try_join4(
+            self.fetch_runs(&runs),
             self.fetch_ids(&ids),
             self.fetch_activities(&activities),
             self.fetch_members(&epochs),
@@ -89,13 +91,16 @@ impl Tx<'_> {
             return Ok(Vec::new());
         }
         let (spaces, uuids) = run::keys(ids);
+        let rows = self.db.rows(&self.runs_text(), &[&spaces, &uuids]).await?;
+        rows.iter().map(|row| Ok((blob::run_id(row, 0)?, run::read(row)))).collect()
+    }
+
+    fn runs_text(&self) -> String {
         let lock = match self.locking {
             true => " ORDER BY r.namespace, r.run FOR UPDATE OF r",
             false => "",
         };
-        let sql = format!("SELECT {COLUMNS} FROM {WANTED}{lock}");
-        let rows = self.db.rows(&sql, &[&spaces, &uuids]).await?;
-        rows.iter().map(|row| Ok((blob::run_id(row, 0)?, run::read(row)))).collect()
+        format!("SELECT {COLUMNS} FROM {WANTED}{lock}")
     }
 
     fn know_runs(&mut self, asked: &[RunId], found: Vec<(RunId, Outcome<Run>)>) {
@@ -139,16 +144,7 @@ impl Tx<'_> {
         }
         let spaces: Vec<i64> = ids.iter().map(|(space, _)| i64::from(space.0)).collect();
         let names: Vec<&str> = ids.iter().map(|(_, id)| id.as_str()).collect();
-        let lock = match self.locking {
-            true => " ORDER BY i.namespace, i.workflow_id FOR UPDATE OF i",
-            false => "",
-        };
-        let sql = format!(
-            "SELECT i.namespace, i.run, i.workflow_id \
-             FROM unnest($1::int8[], $2::text[]) AS w (namespace, workflow_id) \
-             JOIN @ids i ON i.namespace = w.namespace AND i.workflow_id = w.workflow_id{lock}"
-        );
-        let rows = self.db.rows(&sql, &[&spaces, &names]).await?;
+        let rows = self.db.rows(&self.ids_text(), &[&spaces, &names]).await?;
         rows.iter()
             .map(|row| {
                 let run = blob::run_id(row, 0)?;
@@ -156,6 +152,18 @@ impl Tx<'_> {
                 Ok((run.namespace, WorkflowId::from(id), run))
             })
             .collect()
+    }
+
+    fn ids_text(&self) -> String {
+        let lock = match self.locking {
+            true => " ORDER BY i.namespace, i.workflow_id FOR UPDATE OF i",
+            false => "",
+        };
+        format!(
+            "SELECT i.namespace, i.run, i.workflow_id \
+             FROM unnest($1::int8[], $2::text[]) AS w (namespace, workflow_id) \
+             JOIN @ids i ON i.namespace = w.namespace AND i.workflow_id = w.workflow_id{lock}"
+        )
     }
 
     fn know_ids(
@@ -203,12 +211,7 @@ impl Tx<'_> {
         let spaces: Vec<i64> = named.iter().map(|(run, _)| blob::space(*run)).collect();
         let uuids: Vec<Uuid> = named.iter().map(|(run, _)| blob::uuid(*run)).collect();
         let numbers: Vec<i64> = named.iter().map(|(_, number)| int(number.0)).collect();
-        let sql = format!(
-            "SELECT {} FROM unnest($1::int8[], $2::uuid[], $3::int8[]) AS w (namespace, run, n) \
-             JOIN @activities a ON a.namespace = w.namespace AND a.run = w.run AND a.number = w.n",
-            activity::COLUMNS
-        );
-        let rows = self.db.rows(&sql, &[&spaces, &uuids, &numbers]).await?;
+        let rows = self.db.rows(&activities_text(), &[&spaces, &uuids, &numbers]).await?;
         rows.iter().map(activity::read).collect()
     }
 
@@ -297,8 +300,7 @@ impl Tx<'_> {
             return Ok(BTreeSet::new());
         }
         let numbers: Vec<i64> = epochs.iter().map(|epoch| int(epoch.0)).collect();
-        let sql = "SELECT epoch FROM @members WHERE epoch = ANY($1) AND state = 0";
-        let rows = self.db.rows(sql, &[&numbers]).await?;
+        let rows = self.db.rows(MEMBERS, &[&numbers]).await?;
         rows.iter().map(|row| Ok(Epoch(number(row, 0)?))).collect()
     }
 
@@ -308,6 +310,16 @@ impl Tx<'_> {
         }
     }
 }
+
+fn activities_text() -> String {
+    format!(
+        "SELECT {} FROM unnest($1::int8[], $2::uuid[], $3::int8[]) AS w (namespace, run, n) \
+         JOIN @activities a ON a.namespace = w.namespace AND a.run = w.run AND a.number = w.n",
+        activity::COLUMNS
+    )
+}
+
+const MEMBERS: &str = "SELECT epoch FROM @members WHERE epoch = ANY($1) AND state = 0";
 
 /// The marks of a run, by their numbers.
 pub(crate) async fn marks(db: crate::db::Db<'_>, id: RunId) -> Outcome<Vec<Mark>> {

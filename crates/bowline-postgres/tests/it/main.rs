@@ -1,10 +1,12 @@
 //! The store on a real Postgres: the contract, opening, several processes, faults.
 
 mod conformance;
+mod crowd;
 mod fault;
 mod messages;
 mod open;
 mod place;
 mod proxy;
+mod spoilt;
 mod takeover;
 mod transaction;

@@ -1,0 +1,160 @@
+//! Calls that stand in each other's way: rows that somebody else has locked, and who comes first.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use bowline_core::{
+    Address, Batch, Cancel, Cause, CommitId, Event, EventId, MarkerRecorded, Message, Namespace,
+    ReceiptId, RunId, Signal, Status, Time, TurnRecord, WorkflowCompleted,
+};
+use bowline_postgres::PostgresStore;
+use bowline_store::{
+    Close, Commit, Error, Join, NewReceipt, Posted, Posting, Read, RunKey, Store, Subtree, Sweep,
+};
+
+use crate::{
+    place::Place,
+    takeover::{starting, wait},
+};
+
+const NOW: Time = Time(1_000_000);
+
+fn run(uuid: u128) -> RunId {
+    RunId { namespace: Namespace(1), uuid }
+}
+
+/// How many statements on the tables of a place wait for a lock.
+fn waiting(place: &Place) -> i64 {
+    place.count(&format!(
+        "pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{}.%'",
+        place.schema()
+    ))
+}
+
+fn until_waiting(place: &Place, wanted: i64) {
+    let begun = Instant::now();
+    while waiting(place) != wanted {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{wanted} never waited");
+    }
+}
+
+/// Keeps the row of a run locked while something is done.
+fn locked<T>(place: &Place, uuid: u128, work: impl FnOnce() -> T) -> T {
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let (lock, is_locked) = std::sync::mpsc::channel::<()>();
+    let sql = format!(
+        "SELECT 1 FROM {}.runs WHERE run = '{}' FOR UPDATE",
+        place.schema(),
+        uuid::Uuid::from_u128(uuid)
+    );
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            place.with(async |mut client| {
+                let tx = client.transaction().await.expect("it begins");
+                tx.query(&sql, &[]).await.expect("it is there");
+                lock.send(()).expect("the test waits");
+                let _ = released.recv();
+                tx.commit().await.expect("it commits");
+            })
+        });
+        is_locked.recv().expect("it is locked");
+        let done = work();
+        drop(release);
+        done
+    })
+}
+
+/// A call that is given up does not live on in the server, where it would hold what others need.
+#[test]
+fn a_statement_that_takes_too_long_is_over_in_the_server_too() {
+    let place = Place::new();
+    let mut settings = place.settings();
+    settings.patience = Duration::from_secs(2);
+    let store = PostgresStore::open_with(&place.url(), settings).expect("it opens");
+    wait(store.post(vec![starting(1)])).remove(0).expect("it starts");
+    locked(&place, 1, || {
+        let message = Message::Signal(Box::new(Signal { name: "go".into(), ..Signal::default() }));
+        let signal =
+            Posting::Message { to: Address::Run(run(1)), message, now: NOW, receipt: None };
+        let answer = wait(store.post(vec![signal])).remove(0);
+        assert!(matches!(answer, Err(Error::Busy(_))), "nothing was done: {answer:?}");
+        until_waiting(&place, 0);
+    });
+    let read = wait(store.read(Read::inbox(run(1)))).expect("it reads").expect("it is there");
+    assert_eq!(read.inbox.len(), 1, "it waits for its first turn, and for nothing else");
+}
+
+fn close(store: &PostgresStore, uuid: u128) {
+    let read = wait(store.read(Read::head(RunKey::Run(run(uuid))))).expect("it reads");
+    let head = read.expect("it is there").head;
+    let marker = |id, kind| Event { id, time: NOW, kind, notes: Vec::new(), wire: None };
+    let events = vec![
+        marker(head.next_event, MarkerRecorded::default().into()),
+        marker(head.next_event.plus(1), WorkflowCompleted::default().into()),
+    ];
+    let commit = Commit {
+        run: head.run,
+        expected: head.version,
+        id: CommitId(7),
+        fence: None,
+        now: NOW,
+        consumed: head.inbox,
+        forgotten: Vec::new(),
+        next_event: EventId(head.next_event.0 + 2),
+        batch: Batch::of(&events),
+        history_bytes: 100,
+        status: Status::Completed,
+        close: Some(Close { successor: None, delete: false }),
+        cancel: None,
+        record: TurnRecord::default(),
+        search: None,
+        memo: None,
+        activities: Vec::new(),
+        ended: Vec::new(),
+        cancels: Vec::new(),
+        arm: Vec::new(),
+        disarm: Vec::new(),
+        births: Vec::new(),
+        posts: Vec::new(),
+        snapshot: None,
+        quarantine: None,
+        release: false,
+    };
+    wait(store.commit(vec![commit])).remove(0).expect("nobody else writes");
+}
+
+/// Somebody cancels a run that is closed already, and is given a receipt; at that moment the run is
+/// about to be forgotten. A receipt that was given speaks of a run that is there.
+#[test]
+fn a_run_with_a_receipt_is_not_forgotten_at_the_same_moment() {
+    let place = Place::new();
+    let open = || PostgresStore::open_with(&place.url(), place.settings()).expect("it opens");
+    let (one, two) = (open(), open());
+    let join =
+        Join { identity: "test".into(), lease: Duration::from_secs(60), again: None, now: NOW };
+    let epoch = wait(two.join(join)).expect("it joins").epoch;
+    wait(one.post(vec![starting(1)])).remove(0).expect("it starts");
+    close(&one, 1);
+    let cause = Cause::requested("late", "alice");
+    let request_id = "one".into();
+    let cancel = Cancel { cause: cause.clone(), request_id, external: None, wire: None };
+    let message = Message::Cancel(Box::new(cancel));
+    let id = ReceiptId(9);
+    let receipt = Some(NewReceipt { id, cause, keep_until: Time(i64::MAX) });
+    let posting = Posting::Message { to: Address::Run(run(1)), message, now: NOW, receipt };
+    let (posted, swept) = locked(&place, 1, || {
+        // In this order: the receipt is written first, and the one who forgets has read before.
+        let posted = one.post(vec![posting]);
+        until_waiting(&place, 1);
+        let retention = vec![(Namespace(1), Duration::ZERO)];
+        let swept = two.sweep(Sweep { epoch, now: Time(NOW.0 + 1), limit: 100, retention });
+        until_waiting(&place, 2);
+        (posted, swept)
+    });
+    assert!(matches!(wait(posted).remove(0), Ok(Posted::Finished(_))));
+    wait(swept).expect("it is alive");
+    let left = wait(one.leftovers(Subtree::Receipt(id))).expect("it is kept");
+    assert_eq!(left.runs.len(), 1, "its run is there: {left:?}");
+}
