@@ -46,6 +46,7 @@ static ENTRIES: &[Entry] = &[
     entry("bowline-sqlite", "bowline", "bowline-peer"),
     entry("bowline-postgres", "bowline", "bowline-peer").on_postgres().asked_as("client"),
     entry("restate", "restate", "restate-peer").with("server", RESTATE),
+    entry("dbos", "dbos", "dbos-peer").on_postgres(),
 ];
 
 /// The names of all.

@@ -22,7 +22,7 @@ const LEAVE: Duration = Duration::from_secs(20);
 pub(super) struct Peer {
     child: Child,
     input: Option<ChildStdin>,
-    replies: Receiver<String>,
+    replies: Receiver<Reply>,
     limit: Duration,
     pub(super) hello: Hello,
 }
@@ -48,7 +48,9 @@ impl Peer {
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines() {
                 let Ok(line) = line else { break };
-                if sender.send(line).is_err() {
+                // A library may chat on the same output: only replies are heard.
+                let Ok(reply) = serde_json::from_str::<Reply>(&line) else { continue };
+                if sender.send(reply).is_err() {
                     break;
                 }
             }
@@ -74,7 +76,7 @@ impl Peer {
 
     fn answer(&self, limit: Duration) -> Result<Reply> {
         match self.replies.recv_timeout(limit) {
-            Ok(line) => Ok(serde_json::from_str(&line)?),
+            Ok(reply) => Ok(reply),
             Err(RecvTimeoutError::Timeout) => Err(anyhow!("no answer within {limit:?}")),
             Err(RecvTimeoutError::Disconnected) => Err(anyhow!("the peer died")),
         }
