@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use place::Place;
-pub(crate) use serve::{LogLevel, Serve};
+pub(crate) use serve::{Http, LogLevel, Options, Serve};
 
 /// Serves durable workflows, and looks after them in their store.
 ///
@@ -23,9 +23,9 @@ pub(crate) struct Args {
     /// One JSON object per line, for programs.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// The schema of a database that the tables are in.
-    #[arg(long, global = true, env = "BOWLINE_SCHEMA", default_value = "bowline")]
-    pub(crate) schema: String,
+    /// The schema of a database that the tables are in. [default: bowline]
+    #[arg(long, global = true, env = "BOWLINE_SCHEMA", value_name = "NAME")]
+    pub(crate) schema: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -93,7 +93,7 @@ pub(crate) enum Command {
         #[arg(long, default_value = "bowline")]
         by: String,
     },
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// List work that should not be there at all; exit code 1 if there is any.
     Orphans {
         /// The store: a file, or postgres://user@host/database.

@@ -16,14 +16,16 @@ use bowline_engine::core::Time;
 
 use crate::{
     args::{Args, Command},
-    compose::Site,
+    compose::{SCHEMA, Site},
     print::Printer,
+    settings::Settings,
 };
 
 pub(crate) async fn run(args: Args) -> Result<ExitCode> {
     let print = Printer { json: args.json };
     let schema = args.schema;
-    let at = |place| Site { place, schema };
+    let named = schema.clone().unwrap_or_else(|| SCHEMA.to_owned());
+    let at = |place| Site { place, schema: named, connections: None };
     match args.command {
         Command::Demo { keep, worker } => {
             demo::run(demo::Options { json: args.json, keep, worker }).await
@@ -39,7 +41,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Terminate { store, workflow_id, reason, by } => {
             cancel::terminate(&at(store), &workflow_id, reason, by, print).await
         }
-        Command::Serve(serve) => serve::run(&at(serve.store.clone()), serve, print).await,
+        Command::Serve(serve) => serve::run(Settings::of(*serve, schema)?, print).await,
         Command::Orphans { store } => orphans::run(&at(store), print).await,
         Command::Check { store } => check::run(&at(store), print).await,
         Command::Backup { store, to } => backup::run(&at(store), &to, print).await,

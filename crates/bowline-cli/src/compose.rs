@@ -1,15 +1,22 @@
 //! A store and an engine on it, wired in one visible place.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use bowline_engine::{Engine, store::Store};
-use bowline_postgres::{PostgresStore, Settings};
+use bowline_postgres::{PostgresStore, Settings as PostgresSettings};
 use bowline_sqlite::SqliteStore;
 use bowline_temporal::{Door, Listening};
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinHandle,
+};
 
-use crate::args::{Command, Place, Serve};
+use crate::{
+    args::{Command, Place},
+    http,
+    settings::Settings,
+};
 
 /// How long leaving a store may take.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -24,11 +31,17 @@ pub(crate) fn runtime(command: &Command) -> Result<Runtime> {
     builder.enable_all().build().context("no runtime could be made")
 }
 
+/// The schema of a database, unless somebody says otherwise.
+pub(crate) const SCHEMA: &str = "bowline";
+
 /// Where the runs are that a command is about.
+#[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) place: Place,
     /// Of a database: where its tables are.
     pub(crate) schema: String,
+    /// Of a database: how many connections calls may use.
+    pub(crate) connections: Option<usize>,
 }
 
 impl Site {
@@ -46,8 +59,9 @@ impl Site {
             Place::File(path) if make => Arc::new(SqliteStore::open(path)?),
             Place::File(path) => Arc::new(file(path)?),
             Place::Postgres(url) => {
-                let mut settings = Settings::default();
+                let mut settings = PostgresSettings::default();
                 settings.schema.clone_from(&self.schema);
+                settings.connections = self.connections.unwrap_or(settings.connections);
                 let url = url.clone();
                 // It waits for the database.
                 let opening = move || PostgresStore::open_with(&url, settings);
@@ -65,18 +79,51 @@ pub(crate) fn file(path: &Path) -> Result<SqliteStore> {
     Ok(SqliteStore::open(path)?)
 }
 
-/// An engine with nothing to run of its own, and a port for those who run workflows elsewhere.
-pub(crate) async fn server(site: &Site, args: &Serve) -> Result<(Engine, Listening)> {
+/// A server that listens.
+pub(crate) struct Server {
+    engine: Engine,
+    pub(crate) sdk: Listening,
+    /// Where health and metrics are served, if anywhere.
+    pub(crate) http: Option<(SocketAddr, JoinHandle<()>)>,
+}
+
+/// An engine with nothing to run of its own, and ports for those who run workflows elsewhere and
+/// those who look after it.
+pub(crate) async fn server(settings: &Settings) -> Result<Server> {
+    let site = &settings.site;
     let store = site.open(true).await;
     let store = store.with_context(|| format!("the store {} cannot be opened", site.place))?;
-    let mut builder = Engine::builder(store).identity(identity());
-    if let Some(days) = args.keep_days {
-        builder = builder.retention(Duration::from_secs(u64::from(days) * 24 * 3600));
+    let mut builder = Engine::builder(store).identity(identity()).lease(settings.lease);
+    if let Some(kept) = settings.kept {
+        builder = builder.retention(kept);
     }
     let engine = builder.start().await?;
-    let door = Door::new(engine.clone(), args.namespace.clone());
-    let listening = bowline_temporal::serve(door, args.listen).await?;
-    Ok((engine, listening))
+    let door = Door::with(engine.clone(), settings.namespace.clone(), settings.limits);
+    let http = match settings.http {
+        Some(address) => {
+            let watched = http::Watched { engine: engine.clone(), door: door.clone() };
+            Some(http::serve(watched, address).await?)
+        }
+        None => None,
+    };
+    let sdk = bowline_temporal::serve(door, settings.listen).await?;
+    Ok(Server { engine, sdk, http })
+}
+
+impl Server {
+    /// Takes no more work, lets calls in flight finish, leaves the store, and ends.
+    pub(crate) async fn close(self, grace: Duration) -> Result<()> {
+        // The port first: what calls in flight have to bring still needs the engine, and what was
+        // taken for somebody who is cut off is given back.
+        let shut = self.sdk.close(grace).await;
+        let left = self.engine.close(LEAVE).await;
+        if let Some((_, serving)) = self.http {
+            serving.abort();
+        }
+        shut?;
+        left?;
+        Ok(())
+    }
 }
 
 /// What this process is called among the members of a store.

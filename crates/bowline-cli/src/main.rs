@@ -1,9 +1,12 @@
-//! The `bowline` command: looks after a store file while no program has it open.
+//! The `bowline` command: serves a store, and looks after one.
 
 mod args;
 mod command;
 mod compose;
+mod http;
+mod metrics;
 mod print;
+mod settings;
 
 use std::process::ExitCode;
 

@@ -149,6 +149,7 @@ impl Core {
         core.spawn(intake::run(core.clone()));
         core.spawn(member::run(core.clone()));
         core.spawn(fellow::run(core.clone()));
+        core.spawn(remote::look::run(core.clone()));
         core.spawn(watch::run(core.clone(), hints));
         // Who waits at shared doors may wait for what an engine wrote that died before it told.
         core.followers.tell_all();

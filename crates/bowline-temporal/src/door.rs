@@ -20,11 +20,14 @@ use std::sync::Arc;
 
 use bowline_engine::Engine;
 use temporalio_protos::temporal::api::workflowservice::v1::*;
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response};
 
 use crate::{
     Metrics,
     cron::Cron,
+    limits::Limits,
+    serve::{Calls, Meter},
     status::Answer,
     stubs::{
         health::{
@@ -45,14 +48,49 @@ pub struct Door {
 struct Inner {
     spaces: namespace::Spaces,
     workers: worker::Workers,
+    /// Fires when no more work is handed out here.
+    draining: CancellationToken,
+    limits: Limits,
+    meter: Arc<Meter>,
 }
 
 impl Door {
     /// A door on an engine. A namespace of this name is there from the beginning.
     pub fn new(engine: Engine, namespace: impl Into<String>) -> Self {
+        Self::with(engine, namespace, Limits::default())
+    }
+
+    /// The same, with bounds of one's own.
+    pub fn with(engine: Engine, namespace: impl Into<String>, limits: Limits) -> Self {
         engine.read_schedules(Arc::new(Cron));
         let spaces = namespace::Spaces::new(engine, namespace.into());
-        Self { inner: Arc::new(Inner { spaces, workers: worker::Workers::default() }) }
+        let (workers, draining) = (worker::Workers::default(), CancellationToken::new());
+        let meter = Arc::new(Meter::new(limits.calls));
+        Self { inner: Arc::new(Inner { spaces, workers, draining, limits, meter }) }
+    }
+
+    /// What was counted so far.
+    pub fn calls(&self) -> Calls {
+        self.inner.meter.snapshot()
+    }
+
+    pub(crate) fn meter(&self) -> Arc<Meter> {
+        self.inner.meter.clone()
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.inner.limits
+    }
+
+    /// Hands out no more work: polls are answered empty, and whoever waits for something else is
+    /// told to ask another server.
+    pub fn drain(&self) {
+        self.inner.draining.cancel();
+    }
+
+    /// False once it is draining.
+    pub fn is_open(&self) -> bool {
+        !self.inner.draining.is_cancelled()
     }
 
     /// What was counted since the server started.
@@ -166,6 +204,10 @@ impl OperatorService for Door {}
 #[tonic::async_trait]
 impl Health for Door {
     async fn check(&self, _: Request<HealthCheckRequest>) -> Answer<Response<HealthCheckResponse>> {
-        Ok(Response::new(HealthCheckResponse { status: ServingStatus::Serving.into() }))
+        let status = match self.is_open() {
+            true => ServingStatus::Serving,
+            false => ServingStatus::NotServing,
+        };
+        Ok(Response::new(HealthCheckResponse { status: status.into() }))
     }
 }

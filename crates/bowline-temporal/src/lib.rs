@@ -15,4 +15,4 @@ pub mod translate;
 
 pub use door::Door;
 pub use metrics::Metrics;
-pub use serve::{Listening, ServeError, serve};
+pub use serve::{Calls, Listening, ServeError, serve};

@@ -2,7 +2,27 @@
 
 use std::time::Duration;
 
-/// How long a poll for work waits before it is answered empty.
+/// Bounds that whoever runs a server may choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest message that is read.
+    pub message_in: usize,
+    /// How long a poll for work waits before it is answered empty.
+    pub poll: Duration,
+    /// How many calls may be in flight at once, polls that wait among them.
+    pub calls: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { message_in: MESSAGE_IN, poll: POLL, calls: CALLS }
+    }
+}
+
+/// How many calls may be in flight at once, unless the settings say otherwise.
+pub const CALLS: usize = 100_000;
+
+/// How long a poll for work waits before it is answered empty, unless the settings say otherwise.
 pub const POLL: Duration = Duration::from_secs(60);
 /// How long a wait for an event, or for an update's outcome, may take.
 pub const WAIT: Duration = Duration::from_secs(20);
@@ -12,7 +32,7 @@ pub const QUERY: Duration = Duration::from_secs(30);
 pub const HISTORY_PAGE: usize = 256;
 /// About how many bytes one page of history has.
 pub const HISTORY_PAGE_BYTES: usize = 2 * 1024 * 1024;
-/// The largest message that is read.
+/// The longest message that is read, unless the settings say otherwise.
 pub const MESSAGE_IN: usize = 16 * 1024 * 1024;
 /// The largest message that is sent.
 pub const MESSAGE_OUT: usize = 64 * 1024 * 1024;

@@ -36,6 +36,37 @@ pub struct CommandsSent {
 }
 
 impl Metrics {
+    /// Every plain counter: its name, what it counts, and how much that is.
+    pub fn counters(&self) -> [(&'static str, &'static str, u64); 5] {
+        [
+            (
+                "activity_cancel_notification_failures",
+                "Deliveries of cancels that failed",
+                self.activity_cancel_notification_failures,
+            ),
+            (
+                "worker_control_task_poll_count",
+                "How often workers polled their control channels",
+                self.worker_control_task_poll_count,
+            ),
+            (
+                "worker_control_tasks_delivered",
+                "How many commands these polls brought",
+                self.worker_control_tasks_delivered,
+            ),
+            (
+                "bowline_eager_activities_total",
+                "Activities that workers took with the answer that scheduled them",
+                self.eager_activities,
+            ),
+            (
+                "bowline_eager_turns_total",
+                "First turns that came with the answer to a start",
+                self.eager_workflow_tasks,
+            ),
+        ]
+    }
+
     /// The engine's numbers; `name` tells how a namespace is called.
     pub(crate) fn of(counted: Counted, name: impl Fn(bowline_core::Namespace) -> String) -> Self {
         let sent = counted.commands.iter().map(|((namespace, outcome), count)| CommandsSent {

@@ -1,5 +1,8 @@
 //! The port: HTTP/2, gzip, bounds on messages, and an end that loses nothing.
 
+mod calls;
+mod handover;
+
 use std::{io, net::SocketAddr, time::Duration};
 
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -17,6 +20,11 @@ use crate::{
         workflow::workflow_service_server::WorkflowServiceServer,
     },
 };
+
+pub use calls::Calls;
+pub(crate) use calls::Meter;
+pub(crate) use handover::Handover;
+use handover::Watched;
 
 /// Why the port could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -39,21 +47,28 @@ pub enum ServeError {
 }
 
 /// A door that is open to the network.
-#[derive(Debug)]
 pub struct Listening {
     /// Where; the port is the real one, also where any was asked for.
     pub address: SocketAddr,
+    door: Door,
     stop: CancellationToken,
     serving: JoinHandle<Result<(), tonic::transport::Error>>,
 }
 
 impl Listening {
-    /// Takes no more calls, answers those that wait, and ends. Calls that do not end in this time
-    /// are cut off: whatever they were to bring is still there for the next one who asks.
+    /// Waits until the server has ended in a way of its own, which it should not.
+    pub async fn ended(&mut self) -> ServeError {
+        let ended = (&mut self.serving).await;
+        flatten(ended).err().unwrap_or_else(|| ServeError::Ended("nobody asked it to".into()))
+    }
+
+    /// Hands out no more work, answers those that wait, lets calls in flight finish, and ends.
+    /// Calls that do not end in this time are cut off: what they were to bring is given back.
     ///
     /// # Errors
     /// If the server had ended before, in a way of its own.
     pub async fn close(mut self, within: Duration) -> Result<(), ServeError> {
+        self.door.drain();
         self.stop.cancel();
         match tokio::time::timeout(within, &mut self.serving).await {
             Ok(ended) => flatten(ended),
@@ -85,22 +100,23 @@ pub async fn serve(door: Door, address: SocketAddr) -> Result<Listening, ServeEr
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let stop = CancellationToken::new();
+    let most = door.limits().message_in;
     let workflow = WorkflowServiceServer::new(door.clone())
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip)
-        .max_decoding_message_size(limits::MESSAGE_IN)
+        .max_decoding_message_size(most)
         .max_encoding_message_size(limits::MESSAGE_OUT);
     let operator = OperatorServiceServer::new(door.clone())
         .accept_compressed(CompressionEncoding::Gzip)
-        .max_decoding_message_size(limits::MESSAGE_IN);
+        .max_decoding_message_size(most);
     let router = Server::builder()
         .http2_keepalive_interval(Some(Duration::from_secs(30)))
         .http2_keepalive_timeout(Some(Duration::from_secs(20)))
-        .add_service(workflow)
+        .add_service(Watched { service: workflow, meter: door.meter() })
         .add_service(operator)
-        .add_service(HealthServer::new(door).accept_compressed(CompressionEncoding::Gzip));
+        .add_service(HealthServer::new(door.clone()).accept_compressed(CompressionEncoding::Gzip));
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     let stopped = stop.clone().cancelled_owned();
     let serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, stopped));
-    Ok(Listening { address, stop, serving })
+    Ok(Listening { address, door, stop, serving })
 }

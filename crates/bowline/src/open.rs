@@ -55,7 +55,11 @@ fn sqlite(path: &Path) -> Result<Opened, ClientError> {
     let store = SqliteStore::open(path).map_err(bowline_engine::Error::from)?;
     let store = Arc::new(store);
     let engine = Engine::builder(store.clone()).crash_file(crash_file(path));
-    let joint = Joint { transactions: Some(store.clone()), ..Joint::default() };
+    let joint = Joint {
+        transactions: Some(store.clone()),
+        #[cfg(feature = "postgres")]
+        database: None,
+    };
     Ok(Opened { store, engine, joint })
 }
 

@@ -2,8 +2,11 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+use serde::Deserialize;
+
 /// Where a store is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub(crate) enum Place {
     /// In this file.
     File(PathBuf),
@@ -24,6 +27,14 @@ impl FromStr for Place {
             None if text.is_empty() => Err("the path of a file has at least one letter".into()),
             None => Ok(Self::File(text.into())),
         }
+    }
+}
+
+impl TryFrom<String> for Place {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 

@@ -1,8 +1,17 @@
-//! What can be said to `bowline serve`.
+//! What can be said to `bowline serve`: on the command line, in the environment, in a file.
+//!
+//! Nothing has a default here: what is not said on the command line or in the environment may be
+//! said in the file, and only then is it what it usually is (`crate::settings`).
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    num::{NonZeroU16, NonZeroU32},
+    path::PathBuf,
+    str::FromStr,
+};
 
 use clap::{Args, ValueEnum};
+use serde::Deserialize;
 
 use super::Place;
 
@@ -18,32 +27,129 @@ use super::Place;
 ///     bowline serve --store postgres://bowline@db/bowline --listen 0.0.0.0:7233
 ///
 /// A cancel is pushed to the running activity at once; no heartbeat is needed. Everything that was
-/// acknowledged is in the store: after a crash, start it again. It ends on Ctrl-C or SIGTERM: polls
-/// are answered, and nothing is lost. Which calls are answered stands in docs/temporal.md.
+/// acknowledged is in the store: after a crash, start it again. On SIGTERM or Ctrl-C it takes no
+/// more work, lets calls in flight finish, and leaves; a second one ends it at once. Which calls
+/// are answered stands in docs/temporal.md, how to run it in docs/operating.md.
+///
+/// Every option may also stand in the environment or in a file, `--config bowline.toml`, with the
+/// same name and underscores for dashes (`keep_days = 30`). The command line wins over the
+/// environment, the environment over the file. A name that does not exist is an error.
 ///
 /// There is no encryption and no log-in yet: listen on an address that only friends can reach.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
+    /// A file with options, in TOML.
+    #[arg(long, env = "BOWLINE_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+/// The options themselves.
+#[derive(Clone, Debug, Default, Args, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Options {
     /// The store. A file is made if it is not there, and belongs to this process while it runs. A
-    /// database, as postgres://user:password@host/database, is shared by many.
-    #[arg(long, env = "BOWLINE_STORE", default_value = "bowline.db", hide_env_values = true)]
-    pub(crate) store: Place,
+    /// database, as postgres://user:password@host/database, is shared by many. [default:
+    /// bowline.db]
+    #[arg(long, env = "BOWLINE_STORE", value_name = "PLACE", hide_env_values = true)]
+    pub(crate) store: Option<Place>,
+    /// Where else the schema of a database may be said.
+    #[arg(skip)]
+    pub(crate) schema: Option<String>,
     /// The address for SDKs. Port 0 takes any free port, and the first line of output names it.
-    #[arg(long, env = "BOWLINE_LISTEN", default_value = "127.0.0.1:7233")]
-    pub(crate) listen: SocketAddr,
-    /// The namespace that all runs live in, as clients must name it.
-    #[arg(long, env = "BOWLINE_NAMESPACE", default_value = "default")]
-    pub(crate) namespace: String,
+    /// [default: 127.0.0.1:7233]
+    #[arg(long, env = "BOWLINE_LISTEN", value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The address for /healthz, /readyz and /metrics, or `off`. [default: 127.0.0.1:8233]
+    #[arg(long, env = "BOWLINE_HTTP", value_name = "ADDRESS")]
+    pub(crate) http: Option<Http>,
+    /// The namespace that all runs live in, as clients must name it. [default: default]
+    #[arg(long, env = "BOWLINE_NAMESPACE", value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
     /// Forget closed runs after this many days. Without it they are kept.
-    #[arg(long, env = "BOWLINE_KEEP_DAYS", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) keep_days: Option<u16>,
-    /// What is written to standard error.
-    #[arg(long, env = "BOWLINE_LOG", value_enum, default_value_t = LogLevel::Warn)]
-    pub(crate) log: LogLevel,
+    #[arg(long, env = "BOWLINE_KEEP_DAYS", value_name = "DAYS")]
+    pub(crate) keep_days: Option<NonZeroU16>,
+    /// How many seconds this server may be silent before others on the same database do its
+    /// work. [default: 30]
+    #[arg(long, env = "BOWLINE_LEASE", value_name = "SECONDS")]
+    pub(crate) lease: Option<NonZeroU16>,
+    /// How many seconds calls in flight have to finish on SIGTERM. [default: 10]
+    #[arg(long, env = "BOWLINE_GRACE", value_name = "SECONDS")]
+    pub(crate) grace: Option<u16>,
+    /// Connections to a database for calls; three more are used for leases and hints. [default: 8]
+    #[arg(long, env = "BOWLINE_CONNECTIONS", value_name = "COUNT")]
+    pub(crate) connections: Option<NonZeroU16>,
+    /// The longest message that is read, in bytes. [default: 16777216]
+    #[arg(long, env = "BOWLINE_MESSAGE_MAX", value_name = "BYTES")]
+    pub(crate) message_max: Option<NonZeroU32>,
+    /// How many seconds a poll for work waits before it is answered empty. [default: 60]
+    #[arg(long, env = "BOWLINE_POLL_WAIT", value_name = "SECONDS")]
+    pub(crate) poll_wait: Option<NonZeroU16>,
+    /// How many calls may be in flight at once, polls that wait among them; more are refused, and
+    /// SDKs come again. [default: 100000]
+    #[arg(long, env = "BOWLINE_CALLS_MAX", value_name = "COUNT")]
+    pub(crate) calls_max: Option<NonZeroU32>,
+    /// What is written to standard error. [default: warn]
+    #[arg(long, env = "BOWLINE_LOG", value_enum, value_name = "LEVEL")]
+    pub(crate) log: Option<LogLevel>,
+}
+
+impl Options {
+    /// What is said here, and where nothing is, what is said there.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            store: self.store.or(other.store),
+            schema: self.schema.or(other.schema),
+            listen: self.listen.or(other.listen),
+            http: self.http.or(other.http),
+            namespace: self.namespace.or(other.namespace),
+            keep_days: self.keep_days.or(other.keep_days),
+            lease: self.lease.or(other.lease),
+            grace: self.grace.or(other.grace),
+            connections: self.connections.or(other.connections),
+            message_max: self.message_max.or(other.message_max),
+            poll_wait: self.poll_wait.or(other.poll_wait),
+            calls_max: self.calls_max.or(other.calls_max),
+            log: self.log.or(other.log),
+        }
+    }
+}
+
+/// Where HTTP is served, if anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) enum Http {
+    /// Nowhere.
+    Off,
+    /// Here.
+    At(SocketAddr),
+}
+
+impl FromStr for Http {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            _ => text.parse().map(Self::At).map_err(|_| {
+                format!("{text:?} is neither an address, as 127.0.0.1:8233, nor `off`")
+            }),
+        }
+    }
+}
+
+impl TryFrom<String> for Http {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
 }
 
 /// How much is told.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum LogLevel {
     /// Nothing but errors.
     Error,

@@ -1,44 +1,73 @@
 //! `bowline serve`: until somebody says stop.
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
     prelude::*,
 };
 
-use crate::{
-    args::{LogLevel, Serve},
-    compose::{self, Site},
-    print::Printer,
-};
+use crate::{args::LogLevel, compose, print::Printer, settings::Settings};
 
-/// How long calls that wait have to end by themselves.
-const CLOSE: Duration = Duration::from_secs(5);
-
-pub(crate) async fn run(site: &Site, args: Serve, print: Printer) -> Result<ExitCode> {
-    log(args.log);
-    let mut interrupt = signal(SignalKind::interrupt()).context("Ctrl-C cannot be heard")?;
-    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be heard")?;
-    let (engine, listening) = compose::server(site, &args).await?;
-    let (address, namespace) = (listening.address, &args.namespace);
+pub(crate) async fn run(settings: Settings, print: Printer) -> Result<ExitCode> {
+    log(settings.log);
+    let mut stop = Stop::listen()?;
+    let mut server = compose::server(&settings).await?;
+    let (address, namespace) = (server.sdk.address, &settings.namespace);
+    let http = server.http.as_ref().map(|(address, _)| *address);
+    let place = &settings.site.place;
     print.line(
-        || format!("listening on {address} for namespace {namespace:?}"),
-        json!({ "listening": address.to_string(), "namespace": namespace }),
+        || match http {
+            Some(http) => format!(
+                "listening on {address} for namespace {namespace:?}, on {http} for health and \
+                 metrics; the store is {place}"
+            ),
+            None => {
+                format!("listening on {address} for namespace {namespace:?}; the store is {place}")
+            }
+        },
+        json!({
+            "listening": address.to_string(),
+            "http": http.map(|http| http.to_string()),
+            "namespace": namespace,
+            "store": place.to_string(),
+        }),
     );
     tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+        () = stop.asked() => {}
+        error = server.sdk.ended() => return Err(error.into()),
     }
-    // The engine first: every poll that waits in it is answered empty, and the port can close.
-    let closed = engine.close(CLOSE).await;
-    listening.close(CLOSE).await?;
-    closed?;
+    print.line(|| "finishing what is in flight".to_owned(), json!({ "closing": true }));
+    tokio::select! {
+        closed = server.close(settings.grace) => closed?,
+        () = stop.asked() => bail!("told twice: ended without waiting for calls in flight"),
+    }
     print.line(|| "closed".to_owned(), json!({ "closed": true }));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ctrl-C and SIGTERM.
+struct Stop {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stop {
+    fn listen() -> Result<Self> {
+        let interrupt = signal(SignalKind::interrupt()).context("Ctrl-C cannot be heard")?;
+        let terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be heard")?;
+        Ok(Self { interrupt, terminate })
+    }
+
+    async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }
 
 fn log(level: LogLevel) {

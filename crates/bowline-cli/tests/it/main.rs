@@ -2,6 +2,7 @@
 
 mod database;
 mod demo;
+mod gone;
 
 use std::{
     path::Path,

@@ -9,6 +9,7 @@ mod fleet;
 mod go;
 mod hello;
 mod java;
+mod operation;
 mod program;
 mod python;
 mod replicas;

@@ -11,6 +11,8 @@ pub(crate) struct Server {
     process: Child,
     /// Where SDKs find it.
     pub(crate) address: String,
+    /// Where those find it who look after it.
+    pub(crate) http: String,
     /// What else it was told: its store.
     store: Vec<OsString>,
     _folder: Option<tempfile::TempDir>,
@@ -21,15 +23,15 @@ impl Server {
     pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let store = vec!["--store".into(), folder.path().join("runs.db").into()];
-        let (process, address) = open(&store, "127.0.0.1:0");
-        Self { process, address, store, _folder: Some(folder) }
+        let (process, address, http) = open(&store, "127.0.0.1:0");
+        Self { process, address, http, store, _folder: Some(folder) }
     }
 
     /// Starts one in a schema of a database.
     pub(crate) fn at(url: &str, schema: &str) -> Self {
         let store = ["--store", url, "--schema", schema].map(OsString::from).to_vec();
-        let (process, address) = open(&store, "127.0.0.1:0");
-        Self { process, address, store, _folder: None }
+        let (process, address, http) = open(&store, "127.0.0.1:0");
+        Self { process, address, http, store, _folder: None }
     }
 
     /// Pulls the plug, as a power cut would.
@@ -38,11 +40,20 @@ impl Server {
         self.process.wait().expect("it has ended");
     }
 
+    /// Asks it to end, and waits until it has: with nothing to complain about.
+    pub(crate) fn terminate(&mut self) {
+        let id = self.process.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(sent.expect("kill runs").success());
+        let ended = self.process.wait().expect("it ends");
+        assert!(ended.success(), "{ended}");
+    }
+
     /// Starts it again, on the same store and the same port.
     pub(crate) fn restart(&mut self) {
-        let (process, address) = open(&self.store, &self.address);
+        let (process, address, http) = open(&self.store, &self.address);
         assert_eq!(address, self.address);
-        self.process = process;
+        (self.process, self.http) = (process, http);
     }
 }
 
@@ -54,9 +65,9 @@ impl Drop for Server {
     }
 }
 
-fn open(store: &[OsString], listen: &str) -> (Child, String) {
+fn open(store: &[OsString], listen: &str) -> (Child, String, String) {
     let mut process = Command::new(env!("CARGO_BIN_EXE_bowline"))
-        .args(["serve", "--json", "--listen", listen])
+        .args(["serve", "--json", "--listen", listen, "--http", "127.0.0.1:0"])
         .args(store)
         .stdout(Stdio::piped())
         .spawn()
@@ -64,8 +75,9 @@ fn open(store: &[OsString], listen: &str) -> (Child, String) {
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
     let line = lines.next().expect("a first line").expect("that reads");
     let told: serde_json::Value = serde_json::from_str(&line).expect("one object of JSON");
-    let address = told["listening"].as_str().expect("its address").to_owned();
+    let [address, http] =
+        ["listening", "http"].map(|port| told[port].as_str().expect("its address").to_owned());
     // Nobody reads on: whatever it still says must not fill a pipe.
     std::thread::spawn(move || lines.for_each(drop));
-    (process, address)
+    (process, address, http)
 }

@@ -2,6 +2,7 @@
 //! that is out stands on the run's row, and any member may take its answer.
 
 mod activity;
+pub(crate) mod look;
 mod query;
 mod stand;
 mod turn;
@@ -68,7 +69,10 @@ impl Polls {
         self.ring(Want::Activity, namespace, queue);
     }
 
-    pub(crate) fn everything(&self) {
-        self.0.lock().values().for_each(|bell| bell.notify_one());
+    /// Whoever waits for activities looks. They have few queues, and looking takes them.
+    pub(crate) fn activities(&self) {
+        let bells = self.0.lock();
+        let activity = bells.iter().filter(|((want, ..), _)| *want == Want::Activity);
+        activity.for_each(|(_, bell)| bell.notify_one());
     }
 }

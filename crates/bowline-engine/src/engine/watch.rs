@@ -16,6 +16,8 @@ pub(crate) struct Bells {
     pub(crate) alarm: Notify,
     pub(crate) intake: Notify,
     pub(crate) renew: Notify,
+    /// Turns may wait for polls that nobody has woken.
+    pub(crate) turns: Notify,
     /// Another member may have asked something.
     pub(crate) asked: Notify,
     /// The earliest alarm that the alarm loop has not seen yet.
@@ -93,7 +95,8 @@ pub(super) fn everywhere(core: &Arc<Core>) {
     core.bells.sweep.notify_one();
     core.bells.alarm_at(core.now());
     core.followers.tell_all();
-    core.polls.everything();
+    core.polls.activities();
+    core.bells.turns.notify_one();
 }
 
 impl Core {

@@ -1,8 +1,8 @@
 //! Activities: a worker takes one, reports, and ends it.
 
-use bowline_core::{ActivityId, Ending, Holder, Payload};
+use bowline_core::{ActivityId, Blob, Ending, Holder, Payload};
 use bowline_engine::{
-    RemoteActivity, RemoteHeartbeat, Wait,
+    Engine, RemoteActivity, RemoteHeartbeat, Wait,
     store::{Read, RunKey},
 };
 use temporalio_protos::temporal::api::{
@@ -14,7 +14,6 @@ use tonic::Request;
 
 use super::{Door, namespace::Space, poll, shown};
 use crate::{
-    limits,
     status::{self, Answer},
     translate::{self, failure, payload, time},
 };
@@ -26,7 +25,8 @@ pub(super) async fn poll(
 ) -> Answer<PollActivityTaskQueueResponse> {
     let space = &*door.space(&request.get_ref().namespace).await?;
     let engine = space.engine.clone();
-    let until = poll::until(&engine, &request, limits::POLL);
+    let until = poll::until(&engine, &request, door.limits().poll);
+    let handover = poll::handover(&request);
     let request = request.into_inner();
     let place = request.task_queue.unwrap_or_default().name;
     if place.is_empty() {
@@ -40,21 +40,24 @@ pub(super) async fn poll(
         .listening(space, &request.worker_instance_key, &request.worker_control_task_queue)
         .await;
     let (queue, worker) = (place.as_str().into(), request.identity.as_str().into());
-    let taken = poll::apart(until, &leaving, |wait: Wait| async move {
-        let gone = wait.gone.clone();
+    let taken = poll::taking(door, until, &leaving, |wait: Wait| async move {
         let taken = engine.poll_activity(&queue, worker, control, wait).await;
         let taken = taken.map_err(status::of)?;
-        if let (Some(activity), true) = (&taken, gone.is_cancelled()) {
-            // Whoever asked for it does not wait any more: somebody else may have it at once.
-            let back = engine.end_activity(activity.token.as_slice(), Ending::Returned).await;
-            back.map_err(status::of)?;
-            return Ok(None);
+        if let (Some(activity), Some(handover)) = (&taken, handover) {
+            handover.hold(give_back(engine, activity.token.clone()));
         }
         Ok(taken)
     });
     match taken.await? {
         Some(activity) => handed_out(space, activity),
         None => Ok(PollActivityTaskQueueResponse::default()),
+    }
+}
+
+/// An activity whose worker had gone before it could be sent: anybody may have it at once.
+pub(super) async fn give_back(engine: Engine, token: Blob) {
+    if let Err(error) = engine.end_activity(token.as_slice(), Ending::Returned).await {
+        tracing::warn!(%error, "an activity that nobody was there for waits until its time is up");
     }
 }
 

@@ -70,8 +70,8 @@ pub(super) async fn page(
     let only_close = request.history_event_filter_type == only_close;
     if request.wait_new_event {
         let wanted = if only_close { EventId(u64::MAX) } else { next };
-        let waited = tokio::time::timeout(patience, space.engine.grown(head.run, wanted)).await;
-        match waited {
+        let grown = tokio::time::timeout(patience, space.engine.grown(head.run, wanted));
+        match poll::while_open(door, grown).await? {
             Ok(grown) => grown.map_err(status::of)?,
             // Nothing yet: the same question again.
             Err(_) => return Ok(waiting(head.run, next)),

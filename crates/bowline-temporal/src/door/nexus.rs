@@ -18,7 +18,6 @@ use tonic::Request;
 
 use super::{Door, namespace::Space, poll};
 use crate::{
-    limits,
     status::{self, Answer},
     translate::time,
 };
@@ -32,7 +31,7 @@ pub(super) async fn poll(
 ) -> Answer<PollNexusTaskQueueResponse> {
     let space = &*door.space(&request.get_ref().namespace).await?;
     let engine = &space.engine;
-    let until = poll::until(engine, &request, limits::POLL);
+    let until = poll::until(engine, &request, door.limits().poll);
     let request = request.into_inner();
     let leaving = space.engine.leaving(&request.worker_instance_key);
     let queue = request.task_queue.unwrap_or_default();
@@ -41,12 +40,12 @@ pub(super) async fn poll(
     }
     if queue.kind != i32::from(TaskQueueKind::WorkerCommands) {
         let rest = tokio::time::sleep(until.since(engine.now()));
-        leaving.run_until_cancelled(rest).await;
+        poll::while_open(door, leaving.run_until_cancelled(rest)).await?;
         return Ok(PollNexusTaskQueueResponse::default());
     }
     let control = space.control(&queue.name);
-    let notices = leaving.run_until_cancelled(engine.poll_control(&control, until)).await;
-    let notices = notices.unwrap_or_default();
+    let notices = leaving.run_until_cancelled(engine.poll_control(&control, until));
+    let notices = poll::while_open(door, notices).await?.unwrap_or_default();
     if notices.is_empty() {
         return Ok(PollNexusTaskQueueResponse::default());
     }

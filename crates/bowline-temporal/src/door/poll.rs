@@ -1,13 +1,14 @@
 //! How a call that waits does so: for a bounded time, and not for somebody who has gone.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use bowline_core::Time;
 use bowline_engine::{Engine, Wait};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Status};
 
-use crate::status::Answer;
+use super::Door;
+use crate::{serve::Handover, status::Answer};
 
 /// How long a caller lets a call wait: a bound of ours, or a little less than its own deadline.
 pub(super) fn patience<T>(request: &Request<T>, longest: Duration) -> Duration {
@@ -47,6 +48,24 @@ fn read_timeout(text: &str) -> Option<Duration> {
     })
 }
 
+/// Where a call leaves word of what it has taken; none if it did not come over the network.
+pub(super) fn handover<T>(request: &Request<T>) -> Option<Handover> {
+    request.extensions().get::<Handover>().cloned()
+}
+
+/// Waits for something that another server can wait for as well, until this one drains.
+pub(super) async fn while_open<T>(door: &Door, waiting: impl Future<Output = T>) -> Answer<T> {
+    tokio::select! {
+        biased;
+        answer = waiting => Ok(answer),
+        () = door.inner.draining.cancelled() => Err(draining()),
+    }
+}
+
+fn draining() -> Status {
+    Status::unavailable("this server is shutting down; ask again")
+}
+
 /// Runs something that takes work for a caller on a task of its own, so that work which is being
 /// taken is not lost half-way if the caller goes. It is told so, and stops waiting; and also if the
 /// worker that asks is leaving.
@@ -63,6 +82,30 @@ where
     let _tells = gone.clone().drop_guard();
     let working = tokio::spawn(work(Wait { until, gone }));
     working.await.map_err(|failed| Status::internal(failed.to_string()))?
+}
+
+/// The same for a caller who waits for work: a server that drains takes none.
+pub(super) async fn taking<T, F>(
+    door: &Door,
+    until: Time,
+    leaving: &CancellationToken,
+    work: impl FnOnce(Wait) -> F,
+) -> Answer<T>
+where
+    T: Send + 'static,
+    F: Future<Output = Answer<T>> + Send + 'static,
+{
+    if !door.is_open() {
+        return Err(draining());
+    }
+    let told = leaving.child_token();
+    let mut taken = pin!(apart(until, &told, work));
+    tokio::select! {
+        biased;
+        taken = &mut taken => return taken,
+        () = door.inner.draining.cancelled() => told.cancel(),
+    }
+    taken.await
 }
 
 #[cfg(test)]

@@ -41,8 +41,8 @@ pub(super) async fn ask(
         input: payload::take(asked.query_args.as_ref()),
         header: payload::take_header(asked.header.as_ref()),
     };
-    let answer = space.engine.query_remote(head.run, question, until).await;
-    match answer.map_err(status::of)? {
+    let asked = space.engine.query_remote(head.run, question, until);
+    match poll::while_open(door, asked).await?.map_err(status::of)? {
         QueryAnswer::Value(value) => {
             let query_result = payload::payloads(&value).map_err(status::untranslatable)?;
             Ok(QueryWorkflowResponse { query_result, ..Default::default() })

@@ -1,10 +1,10 @@
 //! Turns: a worker takes one, and answers it, or says that it cannot.
 
 use bowline_core::{
-    Asked, Blob, Ending, FailTurn, Identity, Span, StartTurn, Sticky, Token, TurnAnswer,
-    TurnVerdict, limits as core_limits,
+    Asked, Blob, Ending, FailTurn, Failure, Identity, Span, StartTurn, Sticky, Token, TurnAnswer,
+    TurnFault, TurnVerdict, limits as core_limits,
 };
-use bowline_engine::{Answered, Eager, RemoteTurn, Taken};
+use bowline_engine::{Answered, Eager, Engine, RemoteTurn, Taken};
 use prost::Message;
 use temporalio_protos::temporal::api::{
     enums::v1::{TaskQueueKind, TaskQueueType, VersioningBehavior},
@@ -19,7 +19,6 @@ use tonic::Request;
 
 use super::{Door, activity, history, namespace::Space, poll, query, shown};
 use crate::{
-    limits,
     status::{self, Answer},
     translate::{command, failure, time, update, word},
 };
@@ -31,7 +30,8 @@ pub(super) async fn poll(
 ) -> Answer<PollWorkflowTaskQueueResponse> {
     let space = &*door.space(&request.get_ref().namespace).await?;
     let engine = space.engine.clone();
-    let until = poll::until(&engine, &request, limits::POLL);
+    let until = poll::until(&engine, &request, door.limits().poll);
+    let handover = poll::handover(&request);
     let request = request.into_inner();
     let place = request.task_queue.clone().unwrap_or_default();
     if place.name.is_empty() {
@@ -51,8 +51,12 @@ pub(super) async fn poll(
         wire: None,
     };
     let queue = place.name.as_str().into();
-    let taken = poll::apart(until, &leaving, |wait| async move {
-        engine.poll_turn(&queue, start, wait).await.map_err(status::of)
+    let taken = poll::taking(door, until, &leaving, |wait| async move {
+        let taken = engine.poll_turn(&queue, start, wait).await.map_err(status::of)?;
+        if let (Some(Taken::Turn(turn)), Some(handover)) = (&taken, handover) {
+            handover.hold(give_back(engine, turn.token.clone()));
+        }
+        Ok(taken)
     });
     let sticky = place.kind == i32::from(TaskQueueKind::Sticky);
     match taken.await? {
@@ -60,6 +64,19 @@ pub(super) async fn poll(
         Some(Taken::Ask(ask)) => query::handed_out(space, &ask, sticky),
         // Anything but a message without a single field would be read as a turn.
         None => Ok(PollWorkflowTaskQueueResponse::default()),
+    }
+}
+
+/// A turn whose worker had gone before it could be sent: anybody may have it at once.
+async fn give_back(engine: Engine, token: Blob) {
+    let fail = |token: Token| FailTurn {
+        token,
+        worker: Identity::default(),
+        fault: TurnFault::StickyReset,
+        failure: Some(Failure::new("the worker had gone when its turn was ready")),
+    };
+    if let Err(error) = engine.fail_turn(token.as_slice(), fail).await {
+        tracing::debug!(%error, "a turn that nobody was there for waits until its time is up");
     }
 }
 
@@ -113,6 +130,7 @@ pub(super) async fn complete(
     door: &Door,
     request: Request<RespondWorkflowTaskCompletedRequest>,
 ) -> Answer<RespondWorkflowTaskCompletedResponse> {
+    let handover = poll::handover(&request);
     let request = request.into_inner();
     let space = door.space(&request.namespace).await?;
     let token = space.token(&request.task_token)?;
@@ -131,10 +149,19 @@ pub(super) async fn complete(
     poll::apart(until, &CancellationToken::new(), |wait| async move {
         let sticky = sticky(request.sticky_attributes.as_ref());
         let answered = answered(&space, &request, commands, sticky.clone(), eager).await?;
-        if wait.gone.is_cancelled() {
+        if handover.is_none() && wait.gone.is_cancelled() {
             for activity in &answered.activities {
                 let back = space.engine.end_activity(activity.token.as_slice(), Ending::Returned);
                 back.await.map_err(status::of)?;
+            }
+        }
+        if let Some(handover) = handover {
+            let engine = || space.engine.clone();
+            for activity in &answered.activities {
+                handover.hold(activity::give_back(engine(), activity.token.clone()));
+            }
+            if let Some(turn) = &answered.next {
+                handover.hold(give_back(engine(), turn.token.clone()));
             }
         }
         query::answered(&space, token.run, request.query_results);

@@ -36,7 +36,8 @@ pub(super) async fn update(
     }
     let accepted = !wants_outcome(request.wait_policy.as_ref());
     let wait = UpdateWait { accepted, until };
-    let stage = space.engine.update_for(head.run, asked, wait).await.map_err(status::of)?;
+    let waiting = space.engine.update_for(head.run, asked, wait);
+    let stage = poll::while_open(door, waiting).await?.map_err(status::of)?;
     let (stage, outcome) = told(stage)?;
     Ok(UpdateWorkflowExecutionResponse {
         update_ref: Some(UpdateRef {
@@ -65,8 +66,9 @@ pub(super) async fn poll(
     };
     let accepted = !wants_outcome(request.wait_policy.as_ref());
     let id = named.update_id.as_str().into();
-    let stage = space.engine.follow_update(head.run, id, UpdateWait { accepted, until }).await;
-    let (stage, outcome) = told(stage.map_err(status::of)?)?;
+    let waiting = space.engine.follow_update(head.run, id, UpdateWait { accepted, until });
+    let stage = poll::while_open(door, waiting).await?.map_err(status::of)?;
+    let (stage, outcome) = told(stage)?;
     Ok(PollWorkflowExecutionUpdateResponse {
         outcome,
         stage: stage.into(),

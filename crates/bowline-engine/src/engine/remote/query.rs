@@ -219,6 +219,21 @@ impl Queries {
     }
 }
 
+/// Somebody waits for an answer, until this is dropped.
+struct Asked<'c> {
+    core: &'c Core,
+    run: RunId,
+    id: AskId,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let (run, id) = (self.run, self.id);
+        self.core.queries.forget(run, id);
+        self.core.say(&Said::Answered { run, id });
+    }
+}
+
 impl Core {
     /// Asks a run's code, wherever it is, and waits for the answer until a moment.
     pub(crate) async fn query_remote(
@@ -229,15 +244,13 @@ impl Core {
     ) -> Result<QueryAnswer> {
         let id = stand::id(self.epoch(), self.draw());
         let answer = self.queries.add(run, RemoteQuery { id, question })?;
-        let answered = tokio::select! {
+        let _asked = Asked { core: self, run, id };
+        tokio::select! {
             answer = answer => answer.map_err(|_| Error::ShuttingDown),
             failed = self.follow_query(run, id) => Err(failed),
             () = self.clock.sleep_until(until) => Err(Error::TimedOut("the answer to the query")),
             () = self.stopping.cancelled() => Err(Error::ShuttingDown),
-        };
-        self.queries.forget(run, id);
-        self.say(&Said::Answered { run, id });
-        answered
+        }
     }
 
     /// Keeps a question where it can be answered, while the run changes. Ends only if it fails.

@@ -1,0 +1,132 @@
+//! What `bowline serve` does in the end: the command line wins over the environment, both over the
+//! file, and what nobody has said is as it usually is.
+
+use std::{net::SocketAddr, path::Path, time::Duration};
+
+use anyhow::{Context, Result};
+use bowline_temporal::limits::Limits;
+
+use crate::{
+    args::{Http, LogLevel, Options, Serve},
+    compose::{SCHEMA, Site},
+};
+
+/// Everything a server is told.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) site: Site,
+    pub(crate) listen: SocketAddr,
+    pub(crate) http: Option<SocketAddr>,
+    pub(crate) namespace: String,
+    pub(crate) kept: Option<Duration>,
+    pub(crate) lease: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) limits: Limits,
+    pub(crate) log: LogLevel,
+}
+
+impl Settings {
+    /// Reads the file, if one is named, and puts everything together.
+    pub(crate) fn of(serve: Serve, schema: Option<String>) -> Result<Self> {
+        let said = Options { schema, ..serve.options };
+        let file = match &serve.config {
+            Some(path) => read(path)?,
+            None => Options::default(),
+        };
+        said.or(file).settle()
+    }
+}
+
+impl Options {
+    fn settle(self) -> Result<Settings> {
+        let seconds = |given: u16| Duration::from_secs(given.into());
+        let usual = Limits::default();
+        let limits = Limits {
+            message_in: self.message_max.map_or(usual.message_in, |bytes| bytes.get() as usize),
+            poll: self.poll_wait.map_or(usual.poll, |wait| seconds(wait.get())),
+            calls: self.calls_max.map_or(usual.calls, |most| most.get() as usize),
+        };
+        let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        Ok(Settings {
+            site: Site {
+                place: match self.store {
+                    Some(place) => place,
+                    None => "bowline.db".parse().map_err(anyhow::Error::msg)?,
+                },
+                schema: self.schema.unwrap_or_else(|| SCHEMA.to_owned()),
+                connections: self.connections.map(|count| count.get().into()),
+            },
+            listen: self.listen.unwrap_or_else(|| local(7233)),
+            http: match self.http {
+                Some(Http::Off) => None,
+                Some(Http::At(address)) => Some(address),
+                None => Some(local(8233)),
+            },
+            namespace: self.namespace.unwrap_or_else(|| "default".to_owned()),
+            kept: self.keep_days.map(|days| Duration::from_secs(u64::from(days.get()) * 24 * 3600)),
+            lease: self.lease.map_or(Duration::from_secs(30), |lease| seconds(lease.get())),
+            grace: self.grace.map_or(Duration::from_secs(10), seconds),
+            limits,
+            log: self.log.unwrap_or(LogLevel::Warn),
+        })
+    }
+}
+
+/// What a file says. A name that does not exist is refused, with its line.
+fn read(path: &Path) -> Result<Options> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("the file {} cannot be read", path.display()))?;
+    parse(&text).with_context(|| format!("{} is not understood", path.display()))
+}
+
+fn parse(text: &str) -> Result<Options> {
+    Ok(toml::from_str(text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Options {
+        parse(text).expect("it reads")
+    }
+
+    #[test]
+    fn the_nearest_word_counts() {
+        let said = options("listen = \"127.0.0.1:1\"\ngrace = 0");
+        let file = options("listen = \"127.0.0.1:2\"\nnamespace = \"shop\"\nhttp = \"off\"");
+        let settings = said.or(file).settle().expect("it is acceptable");
+        assert_eq!(settings.listen.port(), 1);
+        assert_eq!((settings.namespace.as_str(), settings.http), ("shop", None));
+        assert_eq!(settings.grace, Duration::ZERO);
+        assert_eq!(settings.lease, Duration::from_secs(30), "nobody has said anything");
+        assert_eq!(settings.site.place.to_string(), "bowline.db");
+    }
+
+    #[test]
+    fn every_option_may_stand_in_the_file() {
+        let settings = options(
+            "store = \"postgres://me@db/runs\"\nschema = \"runs\"\nlisten = \"0.0.0.0:7233\"\n\
+             http = \"0.0.0.0:8233\"\nnamespace = \"shop\"\nkeep_days = 30\nlease = 20\n\
+             grace = 60\nconnections = 16\nmessage_max = 1000\npoll_wait = 5\ncalls_max = 7\n\
+             log = \"info\"",
+        );
+        let settings = settings.settle().expect("it is acceptable");
+        assert_eq!((settings.site.schema.as_str(), settings.site.connections), ("runs", Some(16)));
+        assert_eq!((settings.limits.message_in, settings.limits.calls), (1000, 7));
+        assert_eq!(settings.kept, Some(Duration::from_secs(30 * 24 * 3600)));
+    }
+
+    #[test]
+    fn a_wrong_word_in_the_file_is_named_with_its_line() {
+        for (text, says) in [
+            ("grace = 1\nlisten_on = \"x\"", ["line 2", "listen_on"]),
+            ("store = \"mysql://db\"", ["line 1", "mysql://"]),
+            ("\n\nlease = 0", ["line 3", "lease = 0"]),
+            ("grace = ", ["line 1", "grace"]),
+        ] {
+            let refused = format!("{:#}", parse(text).expect_err("it is wrong"));
+            assert!(says.iter().all(|word| refused.contains(word)), "{text:?}: {refused}");
+        }
+    }
+}

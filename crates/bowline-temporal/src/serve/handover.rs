@@ -1,0 +1,206 @@
+//! Work that was taken for a caller, until the answer that carries it has left.
+//!
+//! A worker may be gone by the time its turn is ready: then nobody works on it, and it would wait
+//! until its time is up. What did not leave is given back at once.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use parking_lot::Mutex;
+use tonic::{
+    Status,
+    body::Body,
+    codegen::{Body as HttpBody, BoxFuture, Service, http},
+    server::NamedService,
+};
+
+use super::calls::Meter;
+
+type Back = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Where a call leaves word of what it has taken. Dropped with the call and its answer.
+#[derive(Clone)]
+pub(crate) struct Handover(Arc<Held>);
+
+struct Held {
+    backs: Mutex<Vec<Back>>,
+    meter: Arc<Meter>,
+}
+
+impl Handover {
+    /// For one more call; none if too many are in flight.
+    fn new(meter: &Arc<Meter>) -> Option<Self> {
+        let is_let_in = meter.enter();
+        is_let_in.then(|| Self(Arc::new(Held { backs: Mutex::default(), meter: meter.clone() })))
+    }
+
+    /// This was taken; if the answer does not leave, this gives it back.
+    pub(crate) fn hold(&self, back: impl Future<Output = ()> + Send + 'static) {
+        self.0.backs.lock().push(Box::pin(back));
+    }
+
+    /// The answer has left.
+    fn left(&self) {
+        self.0.backs.lock().clear();
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let backs = std::mem::take(self.backs.get_mut());
+        self.meter.leave(backs.len());
+        // Without a runtime the process ends, and what is out times out.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        for back in backs {
+            runtime.spawn(back);
+        }
+    }
+}
+
+/// A service whose calls are counted, and can leave word of what they have taken.
+#[derive(Clone)]
+pub(super) struct Watched<S> {
+    pub(super) service: S,
+    pub(super) meter: Arc<Meter>,
+}
+
+impl<S: NamedService> NamedService for Watched<S> {
+    const NAME: &'static str = S::NAME;
+}
+
+impl<S> Service<http::Request<Body>> for Watched<S>
+where
+    S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.service.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
+        let Some(handover) = Handover::new(&self.meter) else {
+            let why = Status::resource_exhausted("too many calls are in flight at this server");
+            return Box::pin(async move { Ok(why.into_http()) });
+        };
+        request.extensions_mut().insert(handover.clone());
+        let (method, meter) = (Meter::method(request.uri().path()), self.meter.clone());
+        let answering = self.service.call(request);
+        Box::pin(async move {
+            let answer = answering.await?;
+            meter.answered(method, answer.headers());
+            Ok(answer.map(|body| Body::new(Leaving { body, handover })))
+        })
+    }
+}
+
+/// An answer on its way.
+struct Leaving {
+    body: Body,
+    handover: Handover,
+}
+
+impl HttpBody for Leaving {
+    type Data = <Body as HttpBody>::Data;
+    type Error = <Body as HttpBody>::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        match &polled {
+            // The last frame of an answer says how it went.
+            Poll::Ready(Some(Ok(frame))) if frame.is_trailers() => self.handover.left(),
+            Poll::Ready(None) => self.handover.left(),
+            _ => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A service that takes something, and answers.
+    #[derive(Clone, Default)]
+    struct Takes(Arc<AtomicUsize>);
+
+    impl Service<http::Request<Body>> for Takes {
+        type Response = http::Response<Body>;
+        type Error = Infallible;
+        type Future = BoxFuture<Self::Response, Infallible>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+            let handover = request.extensions().get::<Handover>().expect("it is there").clone();
+            let back = self.0.clone();
+            handover.hold(async move {
+                back.fetch_add(1, Ordering::Relaxed);
+            });
+            Box::pin(async { Ok(http::Response::new(Body::empty())) })
+        }
+    }
+
+    async fn given_back(read: bool) -> usize {
+        let takes = Takes::default();
+        let meter = Arc::new(Meter::new(1));
+        let mut watched = Watched { service: takes.clone(), meter: meter.clone() };
+        let answer = watched.call(http::Request::new(Body::empty())).await;
+        let mut body = answer.expect("it cannot fail").into_body();
+        if read {
+            let next = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+            assert!(next.is_none(), "it is empty");
+        }
+        drop(body);
+        // What is given back is given on the runtime.
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        let calls = meter.snapshot();
+        assert_eq!((calls.in_flight, calls.given_back), (0, u64::from(!read)));
+        takes.0.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test]
+    async fn a_call_too_many_is_refused() {
+        let meter = Arc::new(Meter::new(1));
+        let mut watched = Watched { service: Takes::default(), meter: meter.clone() };
+        let first = watched.call(http::Request::new(Body::empty())).await;
+        let second = watched.call(http::Request::new(Body::empty())).await;
+        let second = second.expect("it cannot fail");
+        let status = second.headers().get("grpc-status").expect("it is refused");
+        assert_eq!(status, "8");
+        drop((first, second));
+        let third = watched.call(http::Request::new(Body::empty())).await;
+        assert!(third.expect("it cannot fail").headers().get("grpc-status").is_none());
+        assert_eq!(meter.snapshot().refused, 1);
+    }
+
+    #[tokio::test]
+    async fn what_did_not_leave_is_given_back() {
+        assert_eq!(given_back(false).await, 1);
+        assert_eq!(given_back(true).await, 0);
+    }
+}
