@@ -47,6 +47,7 @@ static ENTRIES: &[Entry] = &[
     entry("bowline-postgres", "bowline", "bowline-peer").on_postgres().asked_as("client"),
     entry("restate", "restate", "restate-peer").with("server", RESTATE),
     entry("dbos", "dbos", "dbos-peer").on_postgres(),
+    entry("duroxide", "duroxide", "duroxide-peer"),
 ];
 
 /// The names of all.

@@ -39,6 +39,8 @@ impl Peer {
         let mut process = Process::new(&built.program);
         process.arg(mode).arg(folder).args(postgres);
         process.args(built.server.iter());
+        // Logs cost time, and some libraries begin to log by themselves.
+        process.env("RUST_LOG", "off");
         process.stdin(Stdio::piped()).stdout(Stdio::piped());
         process.stderr(std::fs::File::create(folder.join(format!("{mode}.log")))?);
         let mut child = process.spawn().context("the peer did not start")?;

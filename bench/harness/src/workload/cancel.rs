@@ -13,10 +13,21 @@ use crate::{Metrics, Spread, System, Work, probe};
 /// How long the code may be ignorant before that is a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Slow systems are asked less often: after this long, a handful is enough.
+const ENOUGH: Duration = Duration::from_secs(60);
+
+fn is_enough(begun: Instant, taken: usize) -> bool {
+    taken >= 5 && begun.elapsed() > ENOUGH
+}
+
 /// From the request, and from its return, until the token fires in the running activity.
 pub(super) async fn running<S: System>(system: &Arc<S>, times: u32) -> Found {
     let (mut asked, mut returned) = (Vec::new(), Vec::new());
+    let begun = Instant::now();
     for _ in 0..times {
+        if is_enough(begun, asked.len()) {
+            break;
+        }
         probe::reset();
         let run = system.start(fresh("hold"), Work::Hold).await?;
         probe::until_held(1).await;
@@ -40,7 +51,11 @@ pub(super) async fn running<S: System>(system: &Arc<S>, times: u32) -> Found {
 /// From the request until a run that waits for a timer has ended.
 pub(super) async fn timer<S: System>(system: &Arc<S>, times: u32) -> Found {
     let mut spans = Vec::new();
+    let begun = Instant::now();
     for _ in 0..times {
+        if is_enough(begun, spans.len()) {
+            break;
+        }
         let run = system.start(fresh("sleep"), Work::Sleep).await?;
         let before = Instant::now();
         system.cancel(&run).await?;
@@ -55,7 +70,11 @@ pub(super) async fn timer<S: System>(system: &Arc<S>, times: u32) -> Found {
 /// From the end of the winner until the token fires in the loser.
 pub(super) async fn loser<S: System>(system: &Arc<S>, times: u32) -> Found {
     let mut spans = Vec::new();
+    let begun = Instant::now();
     for _ in 0..times {
+        if is_enough(begun, spans.len()) {
+            break;
+        }
         probe::reset();
         let run = system.start(fresh("race"), Work::Race).await?;
         if !probe::until_told(1, PATIENCE).await {
