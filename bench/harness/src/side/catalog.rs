@@ -29,6 +29,10 @@ pub(super) struct Entry {
 enum Server {
     /// A package of npm; the program is in a package for this platform that comes with it.
     Npm { package: &'static str, version: &'static str, program: &'static str },
+    /// A package of Go.
+    Go { package: &'static str, program: &'static str },
+    /// Our own.
+    Bowline,
 }
 
 const RESTATE: Server = Server::Npm {
@@ -36,6 +40,10 @@ const RESTATE: Server = Server::Npm {
     version: "1.7.12",
     program: "restate-server",
 };
+
+/// Newer versions refuse `go install`: their manifest points into their own source tree.
+const TEMPORAL: Server =
+    Server::Go { package: "github.com/temporalio/cli/cmd/temporal@v1.5.1", program: "temporal" };
 
 const fn entry(name: &'static str, folder: &'static str, program: &'static str) -> Entry {
     let (mode, client_mode, needs_postgres, server) = ("sqlite", None, false, None);
@@ -45,9 +53,11 @@ const fn entry(name: &'static str, folder: &'static str, program: &'static str) 
 static ENTRIES: &[Entry] = &[
     entry("bowline-sqlite", "bowline", "bowline-peer"),
     entry("bowline-postgres", "bowline", "bowline-peer").on_postgres().asked_as("client"),
+    entry("bowline-server", "temporal", "temporal-peer").with("bowline", Server::Bowline),
     entry("restate", "restate", "restate-peer").with("server", RESTATE),
     entry("dbos", "dbos", "dbos-peer").on_postgres(),
     entry("duroxide", "duroxide", "duroxide-peer"),
+    entry("temporal", "temporal", "temporal-peer").with("temporal", TEMPORAL),
 ];
 
 /// The names of all.
@@ -100,7 +110,7 @@ impl Entry {
         let target = target(&bench);
         let server = match self.server {
             None => None,
-            Some(server) => Some(server.have(&target)?),
+            Some(server) => Some(server.have(&bench, &target, is_dev)?),
         };
         let manifest = bench.join("peers").join(self.folder).join("Cargo.toml");
         let mut cargo = cargo(&manifest, &target, is_dev);
@@ -116,7 +126,7 @@ impl Entry {
 
 impl Server {
     /// The program, installed if it is not there.
-    fn have(self, target: &Path) -> Result<PathBuf> {
+    fn have(self, bench: &Path, target: &Path, is_dev: bool) -> Result<PathBuf> {
         let tools = target.join("tools");
         std::fs::create_dir_all(&tools)?;
         match self {
@@ -130,6 +140,20 @@ impl Server {
                     finish(npm)?;
                 }
                 there(place)
+            }
+            Self::Go { package, program } => {
+                let place = tools.join("bin").join(program);
+                if !place.exists() {
+                    let mut go = Command::new("go");
+                    go.args(["install", package]).env("GOBIN", tools.join("bin"));
+                    finish(go)?;
+                }
+                there(place)
+            }
+            Self::Bowline => {
+                let manifest = bench.join("../crates/bowline-cli/Cargo.toml");
+                finish(cargo(&manifest, target, is_dev))?;
+                there(target.join(profile(is_dev)).join("bowline"))
             }
         }
     }
