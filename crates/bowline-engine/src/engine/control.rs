@@ -83,7 +83,7 @@ struct Mailbox {
 
 impl Core {
     /// Passes hits on to whoever runs the attempts.
-    pub(crate) fn push(self: &Arc<Self>, hits: Vec<AttemptHit>) {
+    pub(crate) fn push(&self, hits: Vec<AttemptHit>) {
         for hit in hits {
             let notice = CancelActivity {
                 run: hit.run,

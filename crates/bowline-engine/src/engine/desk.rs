@@ -14,10 +14,11 @@ use bowline_core::{
     Birth, Decided, Ending, Epoch, Event, Failure, Fence, Identity, Name, Namespace, Notice,
     Number, Queue, Received, RunId, Rung, State, Step, Time, TurnRecord, Version,
 };
-pub(crate) use bowline_store::{AttemptRef, Foreseen, Heartbeat, Proof, Settle, Sighting};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Quarantine, Read, Want,
+    AttemptHit, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Quarantine,
+    Read, Want,
 };
+pub(crate) use bowline_store::{AttemptRef, Foreseen, Heartbeat, Proof, Settle, Sighting};
 use parking_lot::RwLock;
 
 use super::{
@@ -265,6 +266,8 @@ impl Core {
         if !claimed.is_empty() {
             self.net.touch();
         }
+        // What is known to be cancelled is told first, and so never polled.
+        self.push(claimed.iter().filter_map(cancelled).collect());
         let items: Vec<_> = claimed.into_iter().filter_map(assignment).collect();
         self.meter.attempts_started.add(items.len());
         Ok(Claimed { items, is_unsure: unsure.into_inner() })
@@ -307,6 +310,20 @@ impl Core {
         }
         Ok(settled.step)
     }
+}
+
+/// A cancel that was decided after the store had started an activity and before it said so.
+pub(super) fn cancelled(claimed: &ClaimedActivity) -> Option<AttemptHit> {
+    let record = claimed.live.cancel.as_ref()?;
+    Some(AttemptHit {
+        run: claimed.run,
+        activity: claimed.activity,
+        attempt: claimed.live.attempt,
+        holder: claimed.live.started()?.holder.clone(),
+        cause: record.cause.clone(),
+        decided_at: record.decided_at,
+        cancel: true,
+    })
 }
 
 /// Notes whether the outcome of a call was unknown.

@@ -99,7 +99,15 @@ impl Core {
 
     /// Every cancel that a remote worker is not known to have, among others.
     pub(crate) async fn undelivered(&self, control: &ControlQueue) -> Result<Vec<AttemptHit>> {
-        let controls = vec![control.clone()];
+        self.cancels(vec![control.clone()]).await
+    }
+
+    /// Every cancel that stands against an attempt of this member.
+    pub(crate) async fn standing(&self) -> Result<Vec<AttemptHit>> {
+        self.cancels(Vec::new()).await
+    }
+
+    async fn cancels(&self, controls: Vec<ControlQueue>) -> Result<Vec<AttemptHit>> {
         let renewal = Renewal { controls, ..self.renewal(Vec::new(), Vec::new()) };
         let renew = |epoch| self.store.renew(Renewal { epoch, ..renewal.clone() });
         Ok(self.as_member(renew).await?.cancels)

@@ -1,9 +1,9 @@
 //! A claim was done, and its answer was lost: what it took stands in this member's name, and
 //! nobody here knows of it. It is looked for, and given back.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use bowline_core::{Ending, Fence, Holder, Queue, Status};
+use bowline_core::{Ending, Fence, Holder, Queue, RunId, Status};
 use bowline_store::{ActivityRow, AttemptRef, Filter, Head, Read, RunKey};
 
 use super::{Core, OWN_FENCES, desk::AttemptEnd};
@@ -44,6 +44,24 @@ impl Core {
                 for row in read.activities.iter().filter(|row| row.spec.queue == queue) {
                     self.recover(row).await;
                 }
+            }
+        }
+        self.recover_closed(&queue).await;
+    }
+
+    /// The same for runs that have closed meanwhile, and are on no page of open ones: what they
+    /// left behind was cancelled with them, so a renewal speaks of it.
+    async fn recover_closed(self: &Arc<Self>, queue: &Queue) {
+        let hits = match self.standing().await {
+            Ok(hits) => hits,
+            Err(error) => return tracing::warn!(%error, "lost attempts could not be looked for"),
+        };
+        let runs: BTreeSet<RunId> = hits.into_iter().map(|hit| hit.run).collect();
+        for run in runs.into_iter().map(RunKey::Run) {
+            let read = Read { activities_max: usize::MAX, ..Read::head(run) };
+            let Ok(read) = self.read(read).await else { continue };
+            for row in read.activities.iter().filter(|row| row.spec.queue == *queue) {
+                self.recover(row).await;
             }
         }
     }

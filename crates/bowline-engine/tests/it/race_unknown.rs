@@ -345,6 +345,29 @@ async fn what_a_claim_took_whose_answer_was_lost_is_found_again() {
     .await;
 }
 
+/// The same, and the run is closed before anybody looks: it is on no list of open runs any more,
+/// and what the claim has taken ends all the same.
+#[tokio::test]
+async fn what_a_lost_claim_took_ends_although_its_run_has_closed() {
+    stage::each(async |stage| {
+        let probe = Probe::new();
+        let builder = stage.builder_with(stage::slots(0)).fan(work(10, 5), 3);
+        let engine = builder.activity("work", probe.obeys()).up().await;
+        let run = start(&engine, "fan", "fan-1").await;
+        until(&engine, run, "ActivityScheduled").await;
+        stage.gates.fail(Method::ClaimActivities, When::After, crate::support::flows::claimed);
+        engine.configure(QUEUE, stage::slots(2)).expect("the queue is known");
+        stage.sleeps(20).await;
+        let terminated = engine.terminate(run, Cause::requested("now", "bob")).await;
+        let receipt = terminated.expect("it is open");
+        until(&engine, run, "WorkflowTerminated").await;
+        stage.pauses(20).await;
+        comes_clean(&engine, receipt).await;
+        assert_eq!(probe.begun(), 0, "nobody was told to begin");
+    })
+    .await;
+}
+
 /// A report about an attempt that is over changes nothing, whoever sends it.
 #[tokio::test]
 async fn a_report_of_an_earlier_fence_changes_nothing() {

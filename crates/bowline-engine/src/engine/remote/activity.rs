@@ -14,7 +14,10 @@ use bowline_store::{
 use super::{Wait, Want};
 use crate::{
     Error, Result,
-    engine::{Core, desk::bounded},
+    engine::{
+        Core,
+        desk::{bounded, cancelled},
+    },
 };
 
 /// An activity in a remote worker's hands.
@@ -77,6 +80,7 @@ impl Core {
             let mut claimed = self.as_member(claim).await?;
             if let Some(claimed) = claimed.pop() {
                 bell.notify_one();
+                self.push(cancelled(&claimed).into_iter().collect());
                 self.meter.attempts_started.add(1);
                 return Ok(Some(handed_out(claimed)));
             }

@@ -134,10 +134,15 @@ impl Stage {
 
     /// The same for the short pause after which a store call is tried again.
     pub(crate) async fn pauses(&self, millis: u64) {
+        self.sleeps(millis).await;
+        self.clock.advance(Duration::from_millis(millis));
+    }
+
+    /// Waits for such a pause to begin, and leaves it at that.
+    pub(crate) async fn sleeps(&self, millis: u64) {
         let span = Duration::from_millis(millis);
         let due = self.clock.until_next_due(self.clock.now().after(span));
         within(&format!("a pause of {millis} ms"), due).await;
-        self.clock.advance(span);
     }
 
     pub(crate) fn advance(&self, seconds: u64) {
