@@ -98,7 +98,7 @@ async fn starts_that_are_not_acceptable_are_refused_by_name() {
         ("delay", with(&|o| o.started.delay = century)),
         ("input", with(&|o| o.started.input = Some(Payload::json(large.as_str())))),
         ("retry policy", with(&|o| o.started.retry = Some(bad_policy.clone()))),
-        ("cron", with(&|o| o.started.cron = "* * * * *".into())),
+        ("schedule", with(&|o| o.started.cron = "* * * * *".into())),
     ];
     for (named, options) in cases {
         let refused = engine.start(options).await.expect_err(named);
