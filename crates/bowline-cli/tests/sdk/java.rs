@@ -1,4 +1,5 @@
-//! The Java SDK, with its default settings; it replays every history itself.
+//! The Java SDK, with its default settings but one (docs/temporal.md); it replays every history
+//! itself.
 
 use std::{path::PathBuf, process::Command};
 
