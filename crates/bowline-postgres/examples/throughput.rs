@@ -2,8 +2,8 @@
 //! for each: a start, a claim, the turn that schedules and starts the activity, its end, a look
 //! into the inbox, and the turn that closes the run.
 //!
-//! `cargo run --release -p bowline-postgres --example hello [seconds] [at once] [url]`; without a
-//! URL the one in `BOWLINE_TEST_POSTGRES`. It fills a schema of its own, and drops it.
+//! `cargo run --release -p bowline-postgres --example throughput [seconds] [at once] [url]`;
+//! without a URL the one in `BOWLINE_TEST_POSTGRES`. It fills a schema of its own, and drops it.
 
 #![allow(clippy::print_stdout)]
 
