@@ -179,7 +179,7 @@ impl Lawful {
         match &event.kind {
             K::WorkflowStarted(e) => self.whole.started(e),
             K::WorkflowSignalled(e) => run::signalled(self, e),
-            K::WorkflowCancelRequested(e) => run::cancel_requested(self, e),
+            K::WorkflowCancelRequested(_) => run::cancel_requested(self),
             K::WorkflowContinuedAsNew(e) => run::goes_on(self, Some(e.next_run)),
             K::WorkflowCompleted(e) => run::goes_on(self, e.next_run),
             K::WorkflowFailed(e) => run::goes_on(self, e.next_run),

@@ -71,14 +71,15 @@ pub enum Message {
 }
 
 impl Message {
-    /// The request that this message carries out, so that its repetition counts once.
-    pub fn request_id(&self) -> Option<&RequestId> {
-        let id = match self {
-            Self::Signal(signal) => &signal.request_id,
-            Self::Cancel(cancel) => &cancel.request_id,
+    /// The request that this message carries out, so that its repetition counts once. A signal
+    /// and a cancel are two requests, even if somebody gives them one id.
+    pub fn request(&self) -> Option<String> {
+        let (kind, id) = match self {
+            Self::Signal(signal) => ("signal", &signal.request_id),
+            Self::Cancel(cancel) => ("cancel", &cancel.request_id),
             _ => return None,
         };
-        Some(id).filter(|id| !id.is_empty())
+        (!id.is_empty()).then(|| format!("{kind} {id}"))
     }
 
     /// True if it only tells what became of something that the run had asked for.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bowline_core::{Message, Number, Received, RequestId, RunId, Time};
+use bowline_core::{Message, Number, Received, RunId, Time};
 
 use crate::{
     blob::{self, count, int, number},
@@ -35,7 +35,7 @@ impl Mail {
         self.added.push(Letter {
             number,
             at,
-            request: message.request_id().map(|id| id.as_str().to_owned()),
+            request: message.request(),
             message: message.clone(),
             bytes: Tx::encode(message),
         });
@@ -90,19 +90,18 @@ impl Tx<'_> {
     }
 
     /// Whether a message of this request waits already.
-    pub(crate) async fn waits(&mut self, id: RunId, request: &RequestId) -> Outcome<bool> {
+    pub(crate) async fn waits(&mut self, id: RunId, request: &str) -> Outcome<bool> {
         let nothing = Mail::default();
         let head = &self.run(id).head;
         let mail = self.mail.get(&id).unwrap_or(&nothing);
-        if mail.added.iter().any(|letter| letter.request.as_deref() == Some(request.as_str())) {
+        if mail.added.iter().any(|letter| letter.request.as_deref() == Some(request)) {
             return Ok(true);
         }
         if head.inbox <= head.consumed {
             return Ok(false);
         }
         let sql = "SELECT number FROM @inbox WHERE namespace = $1 AND run = $2 AND request = $3";
-        let values: [crate::db::Value<'_>; 3] =
-            [&blob::space(id), &blob::uuid(id), &request.as_str()];
+        let values: [crate::db::Value<'_>; 3] = [&blob::space(id), &blob::uuid(id), &request];
         for row in self.db.rows(sql, &values).await? {
             if !mail.is_gone(Number(number(&row, 0)?)) {
                 return Ok(true);

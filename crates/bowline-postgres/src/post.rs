@@ -59,8 +59,8 @@ async fn message(
     if !open && receipt.is_none() {
         return Err(run.closed().into());
     }
-    let repeated = match message.request_id() {
-        Some(request) if open => tx.waits(id, request).await?,
+    let repeated = match message.request() {
+        Some(request) if open => tx.waits(id, &request).await?,
         _ => false,
     };
     if let Some(NewReceipt { id: receipt, cause, keep_until }) = receipt.cloned() {

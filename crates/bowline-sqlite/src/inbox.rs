@@ -1,6 +1,6 @@
 //! Messages that nobody has consumed yet.
 
-use bowline_core::{Number, Received, RequestId, RunId, Time};
+use bowline_core::{Number, Received, RunId, Time};
 use rusqlite::params;
 
 use crate::{
@@ -18,7 +18,7 @@ pub(crate) fn unread(db: Db<'_>, run: RunId, key: i64, limit: usize) -> Outcome<
 }
 
 /// Whether a message of this request waits already.
-pub(crate) fn waits(db: Db<'_>, key: i64, request: &RequestId) -> Outcome<bool> {
+pub(crate) fn waits(db: Db<'_>, key: i64, request: &str) -> Outcome<bool> {
     let sql = "SELECT 1 FROM inbox INDEXED BY inbox_request WHERE run = ? AND request = ?";
-    Ok(db.first(sql, params![key, request.as_str()], |_| Ok(()))?.is_some())
+    Ok(db.first(sql, params![key, request], |_| Ok(()))?.is_some())
 }

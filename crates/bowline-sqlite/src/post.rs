@@ -48,8 +48,8 @@ fn message(
     if !open {
         return Ok(Posted::Finished(id));
     }
-    let repeated = match message.request_id() {
-        Some(request) => inbox::waits(tx.db, key, request)?,
+    let repeated = match message.request() {
+        Some(request) => inbox::waits(tx.db, key, &request)?,
         None => false,
     };
     match repeated {

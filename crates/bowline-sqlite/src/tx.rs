@@ -256,7 +256,7 @@ impl<'a> Tx<'a> {
                 decided_at: None,
             });
         }
-        let request = message.request_id().map(|id| id.as_str());
+        let request = message.request();
         self.db.run(
             "INSERT INTO inbox (run, number, at, request, bytes) VALUES (?, ?, ?, ?, ?)",
             params![key, int(number.0), at.0, request, codec::encode(message)],

@@ -60,6 +60,7 @@ macro_rules! conformance {
             messages_stand_in_the_order_of_their_numbers
             a_message_to_no_run_is_refused
             a_repeated_request_counts_once
+            requests_of_two_kinds_are_two
             a_closed_run_names_its_successor
             a_cancel_is_noted_on_the_run_when_it_arrives
             a_cancel_of_a_closed_run_is_done

@@ -1,7 +1,7 @@
 //! The run as a whole: begun, delayed, signalled, asked to cancel.
 
 use super::{Law, Lawful, must, turn::Turns};
-use crate::{RunId, WorkflowCancelRequested, WorkflowSignalled, WorkflowStarted};
+use crate::{RunId, WorkflowSignalled, WorkflowStarted};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Whole {
@@ -26,11 +26,10 @@ pub(super) fn signalled(lawful: &mut Lawful, event: &WorkflowSignalled) -> Law {
     lawful.requests.add(&event.request_id)
 }
 
-pub(super) fn cancel_requested(lawful: &mut Lawful, event: &WorkflowCancelRequested) -> Law {
+pub(super) fn cancel_requested(lawful: &mut Lawful) -> Law {
     lawful.turns.unseen = true;
     let first = !std::mem::replace(&mut lawful.whole.cancel_requested, true);
-    must(first, "a run is asked to cancel once", || "it was asked before".to_owned())?;
-    lawful.requests.add(&event.request_id)
+    must(first, "a run is asked to cancel once", || "it was asked before".to_owned())
 }
 
 pub(super) fn hastened(lawful: &Lawful) -> Law {

@@ -159,7 +159,8 @@ fn requests_and_cancels_count_once() {
         request_id: id.into(),
         external: None,
     };
-    Tale::native().signal("a").then(cancel("a")).breaks("a request is carried out once");
+    // A signal and a cancel are two requests, even under one id.
+    Tale::native().signal("a").then(cancel("a")).is_lawful();
     Tale::native().then(cancel("a")).then(cancel("b")).breaks("a run is asked to cancel once");
 }
 

@@ -25,7 +25,6 @@ pub(super) fn cancel_requested(state: &mut State, at: &Event, event: &WorkflowCa
         state.cancel = Some((at.id, event.cause.clone()));
         state.cancel_at = Some(at.time);
     }
-    state.requests.insert(&event.request_id);
     if state.status.is_open() {
         state.status = Status::Cancelling;
     }

@@ -53,6 +53,19 @@ pub fn a_repeated_request_counts_once(harness: &dyn Harness) {
     assert_eq!(world.inbox(run).len(), 5);
 }
 
+/// A signal and a cancel are two requests, even under one id: neither is taken for the other.
+pub fn requests_of_two_kinds_are_two(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let run = world.start("order-1");
+    world.post(run, signal("a", "request-1")).expect("delivered");
+    let posted = world.post(run, cancel("alice", "request-1")).expect("answered");
+    assert!(matches!(posted, Posted::Delivered(..)), "{posted:?}");
+    for again in [signal("a", "request-1"), cancel("alice", "request-1")] {
+        assert_eq!(world.post(run, again).expect("answered"), Posted::Repeated(run));
+    }
+    assert_eq!(world.inbox(run).len(), 3);
+}
+
 /// A closed run takes no message; the answer names the run that goes on.
 pub fn a_closed_run_names_its_successor(harness: &dyn Harness) {
     let world = World::new(harness);

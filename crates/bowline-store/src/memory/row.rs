@@ -97,8 +97,8 @@ impl Run {
 
     /// The first unread message that carries out this request.
     pub(super) fn repeats(&self, message: &Message) -> bool {
-        let wanted = message.request_id();
-        wanted.is_some() && self.inbox.values().any(|r| r.message.request_id() == wanted)
+        let wanted = message.request();
+        wanted.is_some() && self.inbox.values().any(|r| r.message.request() == wanted)
     }
 
     pub(super) fn unread(&self, most: usize) -> Vec<Received> {

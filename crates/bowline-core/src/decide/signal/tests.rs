@@ -57,6 +57,21 @@ fn a_request_that_is_repeated_counts_once() {
     );
 }
 
+/// Somebody who gives a signal and a cancel one id wants both.
+#[test]
+fn a_cancel_under_the_id_of_a_signal_is_another_request() {
+    let cancel = || {
+        let (cause, request_id) = (why("stop"), "r".into());
+        Message::Cancel(Box::new(Cancel { cause, request_id, external: None, wire: None }))
+    };
+    for first in [signal_of("a", "r"), cancel()] {
+        let mut world = given(World::remote(), |w| w.turn([]));
+        let second = if first == cancel() { signal_of("a", "r") } else { cancel() };
+        world.post(first).take().post(second).take();
+        assert_eq!((world.state.signals, world.state.cancel.is_some()), (1, true));
+    }
+}
+
 /// While a worker has the turn, history is frozen. The signal follows the turn's own commands and
 /// precedes the next turn, which it causes.
 #[test]
