@@ -6,7 +6,7 @@
 
 use bowline_core::{EventId, Holder, Place, RunId, Token, cancel, start};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, HolderKind, Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, Hint, HolderKind, Want,
 };
 use futures_util::future::BoxFuture;
 
@@ -74,18 +74,33 @@ async fn take(db: Db<'_>, shared: &Shared, claim: &ClaimRuns) -> Outcome<Vec<Run
     };
     let values: [Value<'_>; 7] = [&space, &queues, &names, &rows, &epoch, &first, &looks];
     let rows = db.change(sql, &values).await?;
-    let mut taken = Vec::new();
+    let (mut taken, mut found) = (Vec::new(), 0_i64);
     for row in &rows {
-        let place: i64 = row.try_get(2)?;
-        taken.push((place, blob::run_id(row, 0)?));
+        found = row.try_get(3)?;
+        if let Some(place) = row.try_get::<Option<i64>>(2)? {
+            taken.push((place, blob::run_id(row, 0)?));
+        }
+    }
+    if taken.len() < most && count(taken.len()) < found {
+        shared.look_again(hints(claim));
     }
     taken.sort_unstable();
     Ok(taken.into_iter().map(|(_, run)| run).collect())
 }
 
+/// What whoever makes this claim listens to.
+fn hints(claim: &ClaimRuns) -> Vec<Hint> {
+    let queues = claim.queues.iter().cloned();
+    match claim.want {
+        Want::Turn => queues.map(|queue| Hint::Turn(claim.namespace, queue)).collect(),
+        Want::RemoteTurn => queues.map(|queue| Hint::RemoteTurn(claim.namespace, queue)).collect(),
+        Want::Intake => vec![Hint::Intake(claim.namespace)],
+    }
+}
+
 /// What all three have in common: the first of those that were found and that nobody else is
-/// writing to. Whoever is passed over here is hinted at by the one who writes to it. `$7` is how
-/// many are looked at.
+/// writing to. `$7` is how many are looked at. Whoever writes to one that is passed over here may
+/// leave it as it is, and has no reason to hint at it: it is looked for again.
 macro_rules! taking {
     ($found:literal, $set:literal) => {
         concat!(
@@ -97,17 +112,21 @@ macro_rules! taking {
                 WHERE r.",
             $set,
             "_at IS NOT NULL ORDER BY f.since LIMIT $4 FOR UPDATE OF r SKIP LOCKED), \
-            placed AS (SELECT *, row_number() OVER (ORDER BY since) AS place FROM picked) ",
+            placed AS (SELECT *, row_number() OVER (ORDER BY since) AS place FROM picked), \
+            taken AS (",
         )
     };
 }
 
-/// Only for members that are alive when it is done.
+/// Only for members that are alive when it is done. There is always a row, for the number of those
+/// that were found.
 macro_rules! taken {
     () => {
         " FROM placed p WHERE r.namespace = p.namespace AND r.run = p.run \
          AND EXISTS (SELECT 1 FROM @members m WHERE m.epoch = $5::int8 AND m.state = 0) \
-         RETURNING r.namespace, r.run, p.place"
+         RETURNING r.namespace, r.run, p.place) \
+         SELECT t.namespace, t.run, t.place, (SELECT count(*) FROM found) \
+         FROM (VALUES (1)) AS one LEFT JOIN taken t ON true"
     };
 }
 

@@ -268,6 +268,15 @@ async fn pass_on(shared: &Arc<Shared>, hints: Vec<Hint>) {
     shared.tell_here(hints.into_iter().collect());
 }
 
+/// Tells this process of what claims have passed over, a moment later.
+pub(crate) async fn look_again(shared: Arc<Shared>) {
+    loop {
+        shared.passed_over.notified().await;
+        tokio::time::sleep(limits::LOOK_AGAIN).await;
+        shared.tell_here(shared.take_passed());
+    }
+}
+
 /// The slow way to find out what hints did not tell.
 pub(crate) async fn poll(shared: Arc<Shared>) {
     loop {

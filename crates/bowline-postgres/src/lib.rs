@@ -126,6 +126,7 @@ impl PostgresStore {
             runtime.spawn(hint::notify(shared.clone(), sender.clone()));
             runtime.spawn(hint::listen(shared.clone(), config, tls, sender.clone()));
         }
+        runtime.spawn(hint::look_again(shared.clone()));
         runtime.spawn(hint::poll(shared.clone()));
         runtime.spawn(hint::collect(shared.clone()));
         runtime.spawn(hint::keep_alive(shared.clone()));

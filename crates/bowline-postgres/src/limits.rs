@@ -29,6 +29,8 @@ pub(crate) const RACES_MAX: u32 = 20;
 pub(crate) const LOOK_MAX: usize = 4_000;
 /// How often a claim looks again, where others have taken what it found.
 pub(crate) const LOOKS_MAX: usize = 100;
+/// How long a claim that has passed over what others had locked waits before it looks again.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Bytes of one notification; the server takes fewer than 8,000.
 pub(crate) const NOTE_BYTES: usize = 7_000;
 /// Notifications that are sent at once; where more would be needed, detail is given up.

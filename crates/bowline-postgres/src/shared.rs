@@ -44,6 +44,9 @@ pub(crate) struct Shared {
     /// Hints that other processes have yet to be told.
     outbox: Mutex<BTreeSet<Hint>>,
     pub(crate) told: Notify,
+    /// Hints at what was passed over since somebody else had it locked.
+    passed: Mutex<BTreeSet<Hint>>,
+    pub(crate) passed_over: Notify,
     /// The latest moment that a call has brought along: a store has no clock.
     now: AtomicI64,
     /// The newest place in any queue that was given out here.
@@ -89,6 +92,8 @@ impl Shared {
             sweeping: tokio::sync::Mutex::default(),
             outbox: Mutex::default(),
             told: Notify::new(),
+            passed: Mutex::default(),
+            passed_over: Notify::new(),
             now: AtomicI64::new(i64::MIN),
             stamp: AtomicI64::new(0),
             fence: AtomicU64::new(0),
@@ -171,6 +176,16 @@ impl Shared {
     pub(crate) fn tell_here(&self, hints: BTreeSet<Hint>) {
         let hints: Vec<Hint> = hints.into_iter().collect();
         self.listeners.tell(&hints);
+    }
+
+    /// Has this process told in a moment: something was passed over that may be free by then.
+    pub(crate) fn look_again(&self, hints: impl IntoIterator<Item = Hint>) {
+        self.passed.lock().extend(hints);
+        self.passed_over.notify_one();
+    }
+
+    pub(crate) fn take_passed(&self) -> BTreeSet<Hint> {
+        std::mem::take(&mut self.passed.lock())
     }
 
     pub(crate) fn take_outbox(&self) -> BTreeSet<Hint> {

@@ -7,16 +7,17 @@ use std::{
 
 use bowline_core::{
     Address, Batch, Cancel, Cause, CommitId, Event, EventId, MarkerRecorded, Message, Namespace,
-    ReceiptId, RunId, Signal, Status, Time, TurnRecord, WorkflowCompleted,
+    Queue, ReceiptId, RunId, Signal, Status, Time, TurnRecord, WorkflowCompleted,
 };
 use bowline_postgres::PostgresStore;
 use bowline_store::{
-    Close, Commit, Error, Join, NewReceipt, Posted, Posting, Read, RunKey, Store, Subtree, Sweep,
+    ClaimRuns, Close, Commit, Error, Hint, Join, NewReceipt, Posted, Posting, Read, RunKey, Store,
+    Subtree, Sweep, Want,
 };
 
 use crate::{
     place::Place,
-    takeover::{starting, wait},
+    takeover::{hear, starting, wait},
 };
 
 const NOW: Time = Time(1_000_000);
@@ -84,6 +85,30 @@ fn a_statement_that_takes_too_long_is_over_in_the_server_too() {
     });
     let read = wait(store.read(Read::inbox(run(1)))).expect("it reads").expect("it is there");
     assert_eq!(read.inbox.len(), 1, "it waits for its first turn, and for nothing else");
+}
+
+/// Whoever locks a run need not change it, and then hints at nothing: a claim that has passed the
+/// run over is told to look again.
+#[test]
+fn a_run_that_was_passed_over_is_looked_for_again() {
+    let place = Place::new();
+    let mut settings = place.settings();
+    (settings.hints, settings.poll) = (false, Duration::from_secs(100_000));
+    let store = PostgresStore::open_with(&place.url(), settings).expect("it opens");
+    let join =
+        Join { identity: "test".into(), lease: Duration::from_secs(60), again: None, now: NOW };
+    let epoch = wait(store.join(join)).expect("it joins").epoch;
+    wait(store.post(vec![starting(1)])).remove(0).expect("it starts");
+    let claim = || {
+        let (queues, names) = (vec![Queue::from("turns")], vec!["flow".into()]);
+        let (namespace, want) = (Namespace(1), Want::Turn);
+        let claim = ClaimRuns { epoch, namespace, want, queues, names, count: 4, now: NOW };
+        wait(store.claim_runs(claim)).expect("it is alive").len()
+    };
+    let mut hints = store.watch();
+    assert_eq!(locked(&place, 1, claim), 0, "it is not waited for");
+    hear(&mut hints, &Hint::Turn(Namespace(1), Queue::from("turns")), || ());
+    assert_eq!(claim(), 1);
 }
 
 fn close(store: &PostgresStore, uuid: u128) {
