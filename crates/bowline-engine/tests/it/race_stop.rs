@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use crate::{
     support::{
-        flows::{Flows, any, commit, work},
+        flows::{Flows, commit, rang, work},
         probe::Probe,
         stage::{self, Stage, cancel, comes_clean},
     },
@@ -147,7 +147,7 @@ async fn sleeper(stage: &Stage) -> (Engine, RunId) {
 async fn n8_a_timer_that_has_fired_is_heard_before_the_cancel() {
     stage::each(async |stage| {
         let (engine, run) = sleeper(&stage).await;
-        let fire = stage.gates.hold(Method::Fire, When::After, any);
+        let fire = stage.gates.hold(Method::Fire, When::After, rang);
         stage.passes(60).await;
         fire.reached().await;
         let receipt = cancel(&engine, run).await;
@@ -168,7 +168,7 @@ async fn fires_beside(stage: &Stage, asks: impl Future<Output = ()>) {
     let unset = stage.gates.hold(Method::Commit, When::Before, unsets);
     asks.await;
     unset.reached().await;
-    let fire = stage.gates.hold(Method::Fire, When::After, any);
+    let fire = stage.gates.hold(Method::Fire, When::After, rang);
     stage.passes(60).await;
     fire.reached().await;
     fire.release();

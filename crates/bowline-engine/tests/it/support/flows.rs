@@ -71,6 +71,11 @@ pub(crate) fn claimed_attempt(number: u32) -> impl Fn(&Call<'_>) -> bool {
     move |call| matches!(call, Call::Activities([first, ..]) if is_it(first))
 }
 
+/// A look at alarms that rang some.
+pub(crate) fn rang(call: &Call<'_>) -> bool {
+    matches!(call, Call::Fired(fired) if fired.rang > 0)
+}
+
 /// Any call at all.
 pub(crate) fn any(_: &Call<'_>) -> bool {
     true

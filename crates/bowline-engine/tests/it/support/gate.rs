@@ -28,6 +28,8 @@ pub(crate) enum Call<'a> {
     Runs(&'a [ClaimedRun]),
     /// What a claim of activities has started; only after the call.
     Activities(&'a [ClaimedActivity]),
+    /// What a look at alarms has brought; only after the call.
+    Fired(&'a Fired),
     Other,
 }
 
@@ -381,7 +383,7 @@ impl Store for Gated {
                 Ok(fired)
             })
         };
-        self.one(Method::Fire, &Call::Other, call, other)
+        self.one(Method::Fire, &Call::Other, call, |fired| Call::Fired(fired))
     }
 
     fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {
