@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Answered, Builder, CancelRequest, CancelledOne, Eager, Metrics, Prepared, QueryAnswer,
-    Question, QueueOptions, RemoteActivity, RemoteHeartbeat, RemoteTurn, Result, Schedules,
+    Question, QueueOptions, RemoteActivity, RemoteHeartbeat, RemoteTurn, Result, RunEnd, Schedules,
     StartOptions, Started, Taken, UpdateWait, Wait,
     engine::{Core, Doors, run::WhenParked},
     worker::Worker,
@@ -53,6 +53,15 @@ impl Engine {
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn start(&self, options: StartOptions) -> Result<RunId> {
         Ok(Box::pin(self.core.start(self.namespace, options)).await?.run)
+    }
+
+    /// As [`start`](Self::start), with the run's [end](Self::ended) if it is a new one. Whoever
+    /// waits for that later need not look whether it has come already.
+    ///
+    /// # Errors
+    /// If the options are not acceptable, or the workflow id is taken.
+    pub async fn start_followed(&self, options: StartOptions) -> Result<(RunId, Option<RunEnd>)> {
+        Box::pin(self.core.start_followed(self.namespace, options)).await
     }
 
     /// As [`start`](Self::start), saying also whether the run is a new one.
@@ -265,6 +274,14 @@ impl Engine {
     /// If there is no such run, or it is parked because its code keeps failing.
     pub async fn result(&self, run: RunId) -> Result<(RunId, RunEnding)> {
         self.core.outcome(run, WhenParked::Tell).await
+    }
+
+    /// As [`result`](Self::result), of a run that was followed from before its beginning.
+    ///
+    /// # Errors
+    /// If the run is parked because its code keeps failing, or was deleted.
+    pub async fn ended(&self, end: RunEnd) -> Result<(RunId, RunEnding)> {
+        self.core.outcome_of_new(end, WhenParked::Tell).await
     }
 
     /// An id that nobody else has.

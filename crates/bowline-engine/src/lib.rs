@@ -19,6 +19,7 @@ pub use bowline_core as core;
 pub use bowline_store as store;
 pub use builder::{Builder, QueueOptions};
 pub use engine::{
+    follow::RunEnd,
     remote::{
         Answered, Eager, QueryAnswer, Question, RemoteActivity, RemoteAsk, RemoteHeartbeat,
         RemoteQuery, RemoteTurn, Taken, Wait,

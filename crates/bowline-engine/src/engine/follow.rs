@@ -2,10 +2,7 @@
 //!
 //! A change is a hint: the waiter reads the store again and decides for itself.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Weak},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{Payload, RunId};
 use parking_lot::Mutex;
@@ -16,20 +13,20 @@ use crate::{Error, Result, limits};
 /// Everybody who waits.
 #[derive(Debug)]
 pub(crate) struct Followers {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     limit: usize,
 }
 
 #[derive(Debug, Default)]
 struct State {
     runs: BTreeMap<RunId, Vec<Waiter>>,
-    /// How many there are in all of the lists, those who have gone included.
+    /// How many there are in all of the lists.
     count: usize,
 }
 
 #[derive(Debug)]
 struct Waiter {
-    bell: Weak<Bell>,
+    bell: Arc<Bell>,
     /// It wants to hear of the run's end, and of nothing before.
     ends_only: bool,
 }
@@ -42,20 +39,41 @@ struct Bell {
 }
 
 /// One waiter, following some runs until it is dropped.
-#[derive(Debug, Default)]
-pub(crate) struct Follower(Arc<Bell>);
+#[derive(Debug)]
+pub(crate) struct Follower {
+    bell: Arc<Bell>,
+    runs: Vec<RunId>,
+    state: Arc<Mutex<State>>,
+}
 
 impl Follower {
     /// Waits for the next change; one that came since the last wait counts.
     pub(crate) async fn changed(&self) {
-        self.0.changed.notified().await;
+        self.bell.changed.notified().await;
     }
 
     /// The answer of a run, if it has completed here since it was followed.
     pub(crate) fn completed(&self, run: RunId) -> Option<Option<Payload>> {
-        let completed = self.0.completed.lock().take();
+        let completed = self.bell.completed.lock().take();
         completed.filter(|(which, _)| *which == run).map(|(_, result)| result)
     }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let mut state = self.state.lock();
+        for run in &self.runs {
+            state.forget(*run, &self.bell);
+        }
+    }
+}
+
+/// The end of a run that was followed from before its beginning: whoever has it hears of that end,
+/// whenever it comes.
+#[derive(Debug)]
+pub struct RunEnd {
+    pub(crate) run: RunId,
+    pub(crate) follower: Follower,
 }
 
 impl Default for Followers {
@@ -66,97 +84,105 @@ impl Default for Followers {
 
 impl Followers {
     fn new(limit: usize) -> Self {
-        Self { state: Mutex::default(), limit }
+        Self { state: Arc::default(), limit }
+    }
+
+    /// Somebody who follows nothing yet.
+    pub(crate) fn follower(&self) -> Follower {
+        Follower { bell: Arc::default(), runs: Vec::new(), state: self.state.clone() }
     }
 
     /// Follows a run too.
     ///
     /// # Errors
     /// If too many runs are followed by too many.
-    pub(crate) fn follow(&self, follower: &Follower, run: RunId) -> Result<()> {
-        self.add(follower, run, false)
+    pub(crate) fn follow(&self, follower: &mut Follower, run: RunId) -> Result<()> {
+        self.add(follower, run, false, self.limit)
     }
 
     /// Follows a run to its end: that it closes, is parked, or is forgotten.
     ///
     /// # Errors
     /// If too many runs are followed by too many.
-    pub(crate) fn follow_end(&self, follower: &Follower, run: RunId) -> Result<()> {
-        self.add(follower, run, true)
+    pub(crate) fn follow_end(&self, follower: &mut Follower, run: RunId) -> Result<()> {
+        self.add(follower, run, true, self.limit)
     }
 
-    fn add(&self, follower: &Follower, run: RunId, ends_only: bool) -> Result<()> {
+    /// Somebody who follows a run that is about to begin, to its end. Whether anybody is going to
+    /// wait for that is not known: half of the room is left for those who do.
+    pub(crate) fn follow_new(&self, run: RunId) -> Option<RunEnd> {
+        let mut follower = self.follower();
+        self.add(&mut follower, run, true, self.limit / 2).ok()?;
+        Some(RunEnd { run, follower })
+    }
+
+    fn add(
+        &self,
+        follower: &mut Follower,
+        run: RunId,
+        ends_only: bool,
+        limit: usize,
+    ) -> Result<()> {
         let mut state = self.state.lock();
-        let is_it = |waiter: &Waiter| waiter.bell.as_ptr() == Arc::as_ptr(&follower.0);
+        let is_it = |waiter: &Waiter| Arc::ptr_eq(&waiter.bell, &follower.bell);
         if state.runs.get(&run).is_some_and(|waiting| waiting.iter().any(is_it)) {
             return Ok(());
         }
-        if state.count >= self.limit {
-            state.forget_gone();
-        }
-        if state.count >= self.limit {
-            return Err(Error::TooMany { what: "runs that somebody waits for", limit: self.limit });
+        if state.count >= limit {
+            return Err(Error::TooMany { what: "runs that somebody waits for", limit });
         }
         state.count += 1;
-        let bell = Arc::downgrade(&follower.0);
+        let bell = follower.bell.clone();
         state.runs.entry(run).or_default().push(Waiter { bell, ends_only });
+        follower.runs.push(run);
         Ok(())
     }
 
     /// Tells those who follow a run that it has changed, and is open still.
     pub(crate) fn tell(&self, run: RunId) {
-        self.each(run, |bell, ends_only| {
-            if !ends_only {
-                bell.changed.notify_one();
+        self.each(run, |waiter| {
+            if !waiter.ends_only {
+                waiter.bell.changed.notify_one();
             }
         });
     }
 
     /// Tells all who follow a run: it has ended, or may have.
     pub(crate) fn tell_end(&self, run: RunId) {
-        self.each(run, |bell, _| bell.changed.notify_one());
+        self.each(run, |waiter| waiter.bell.changed.notify_one());
     }
 
     /// The same, with its answer: whoever waits for that need not read it.
     pub(crate) fn tell_completed(&self, run: RunId, result: &Option<Payload>) {
-        self.each(run, |bell, _| {
-            *bell.completed.lock() = Some((run, result.clone()));
-            bell.changed.notify_one();
+        self.each(run, |waiter| {
+            *waiter.bell.completed.lock() = Some((run, result.clone()));
+            waiter.bell.changed.notify_one();
         });
     }
 
-    fn each(&self, run: RunId, tell: impl Fn(&Bell, bool)) {
-        let mut state = self.state.lock();
-        let State { runs, count } = &mut *state;
-        let Some(waiting) = runs.get_mut(&run) else { return };
-        *count -= waiting.len();
-        waiting.retain(|waiter| match waiter.bell.upgrade() {
-            Some(bell) => {
-                tell(&bell, waiter.ends_only);
-                true
-            }
-            None => false,
-        });
-        *count += waiting.len();
-        if waiting.is_empty() {
-            runs.remove(&run);
-        }
+    fn each(&self, run: RunId, tell: impl Fn(&Waiter)) {
+        let state = self.state.lock();
+        state.runs.get(&run).into_iter().flatten().for_each(tell);
     }
 
     /// Tells everybody: after work whose extent is unknown.
     pub(crate) fn tell_all(&self) {
-        let runs: Vec<_> = self.state.lock().runs.keys().copied().collect();
-        runs.into_iter().for_each(|run| self.tell_end(run));
+        let state = self.state.lock();
+        let all = state.runs.values().flatten();
+        all.for_each(|waiter| waiter.bell.changed.notify_one());
     }
 }
 
 impl State {
-    fn forget_gone(&mut self) {
-        self.runs.retain(|_, waiting| {
-            waiting.retain(|waiter| waiter.bell.strong_count() > 0);
-            !waiting.is_empty()
-        });
-        self.count = self.runs.values().map(Vec::len).sum();
+    fn forget(&mut self, run: RunId, bell: &Arc<Bell>) {
+        let Some(waiting) = self.runs.get_mut(&run) else { return };
+        if let Some(at) = waiting.iter().position(|waiter| Arc::ptr_eq(&waiter.bell, bell)) {
+            waiting.swap_remove(at);
+            self.count -= 1;
+        }
+        if waiting.is_empty() {
+            self.runs.remove(&run);
+        }
     }
 }
 
@@ -172,8 +198,8 @@ mod tests {
     #[tokio::test]
     async fn whoever_waits_for_an_end_hears_of_nothing_else() {
         let followers = Followers::new(9);
-        let follower = Follower::default();
-        followers.follow_end(&follower, run(1)).expect("one");
+        let mut follower = followers.follower();
+        followers.follow_end(&mut follower, run(1)).expect("one");
         followers.tell(run(1));
         tokio::select! {
             biased;
@@ -191,19 +217,19 @@ mod tests {
     #[tokio::test]
     async fn there_is_a_bound_that_those_who_have_gone_do_not_count_for() {
         let followers = Followers::new(2);
-        let (first, second) = (Follower::default(), Follower::default());
-        followers.follow(&first, run(1)).expect("one");
-        followers.follow(&first, run(1)).expect("the same");
-        followers.follow(&second, run(1)).expect("two");
-        let refused = followers.follow(&second, run(2)).expect_err("three");
+        let (mut first, mut second) = (followers.follower(), followers.follower());
+        followers.follow(&mut first, run(1)).expect("one");
+        followers.follow(&mut first, run(1)).expect("the same");
+        assert!(followers.follow_new(run(3)).is_none(), "half of the room is for others");
+        followers.follow(&mut second, run(1)).expect("two");
+        let refused = followers.follow(&mut second, run(2)).expect_err("three");
         assert_eq!(refused.code(), "too_many");
         assert!(refused.to_string().contains("at most 2"), "{refused}");
         drop(first);
-        followers.follow(&second, run(2)).expect("one has gone");
+        followers.follow(&mut second, run(2)).expect("one has gone");
         followers.tell(run(2));
         second.changed().await;
         drop(second);
-        followers.tell_all();
         let state = followers.state.lock();
         assert_eq!((state.count, state.runs.len()), (0, 0));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bowline_core::{Cause, Code, ReceiptId, RunId};
 use bowline_store::{Leftovers, Phase, Posting, RunKey, Subtree};
 
-use super::{Core, follow::Follower};
+use super::Core;
 use crate::{Error, Result};
 
 impl Core {
@@ -16,7 +16,7 @@ impl Core {
 
     /// Waits until a cancel has come so far.
     pub(crate) async fn wait(&self, receipt: ReceiptId, phase: Phase) -> Result<Leftovers> {
-        let follower = Follower::default();
+        let mut follower = self.followers.follower();
         loop {
             let left = self.leftovers(Subtree::Receipt(receipt)).await?;
             if left.phase() >= phase {
@@ -25,7 +25,7 @@ impl Core {
             // Follow first, look again, and only then wait: a change in between is not missed.
             let before = left.runs.len();
             for line in &left.runs {
-                self.followers.follow(&follower, line.run)?;
+                self.followers.follow(&mut follower, line.run)?;
             }
             let again = self.leftovers(Subtree::Receipt(receipt)).await?;
             if again.phase() >= phase {

@@ -6,7 +6,10 @@ use bowline_core::{
 };
 use bowline_store::{Filter, Head, Page, Read, RunKey, RunRead};
 
-use super::{Core, follow::Follower};
+use super::{
+    Core,
+    follow::{Follower, RunEnd},
+};
 use crate::{Error, Result};
 
 /// What whoever waits for the end of a run does while it is in quarantine.
@@ -80,10 +83,34 @@ impl Core {
         run: RunId,
         parked: WhenParked,
     ) -> Result<(RunId, RunEnding)> {
-        let follower = Follower::default();
-        let mut run = run;
+        self.outcome_after(run, parked, self.followers.follower()).await
+    }
+
+    /// The same for a run that was open when somebody began to follow it.
+    pub(crate) async fn outcome_of_new(
+        &self,
+        RunEnd { run, follower }: RunEnd,
+        parked: WhenParked,
+    ) -> Result<(RunId, RunEnding)> {
+        tokio::select! {
+            biased;
+            () = follower.changed() => {}
+            () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
+        }
+        match follower.completed(run) {
+            Some(result) => Ok((run, RunEnding::Completed(result))),
+            None => self.outcome_after(run, parked, follower).await,
+        }
+    }
+
+    async fn outcome_after(
+        &self,
+        mut run: RunId,
+        parked: WhenParked,
+        mut follower: Follower,
+    ) -> Result<(RunId, RunEnding)> {
         loop {
-            self.followers.follow_end(&follower, run)?;
+            self.followers.follow_end(&mut follower, run)?;
             let head = self.head(RunKey::Run(run)).await?;
             if let (WhenParked::Tell, Some(quarantine)) = (parked, &head.quarantine) {
                 let (failures, reason) = (quarantine.failures, quarantine.reason.clone());
@@ -108,8 +135,8 @@ impl Core {
 
     /// Waits until a run's history has an event of this id, or the run is closed.
     pub(crate) async fn grown(&self, run: RunId, id: EventId) -> Result<Head> {
-        let follower = Follower::default();
-        self.followers.follow(&follower, run)?;
+        let mut follower = self.followers.follower();
+        self.followers.follow(&mut follower, run)?;
         loop {
             let head = self.head_of(run).await?;
             if head.next_event > id || !head.status.is_open() {
@@ -126,8 +153,8 @@ impl Core {
     /// The history of a run, which has had a turn: one that was only just started shows nothing
     /// yet. Closed and parked runs are not waited for.
     pub(crate) async fn begun(&self, run: RunId) -> Result<Vec<Event>> {
-        let follower = Follower::default();
-        self.followers.follow(&follower, run)?;
+        let mut follower = self.followers.follower();
+        self.followers.follow(&mut follower, run)?;
         loop {
             let head = self.head_of(run).await?;
             let events = self.history(run).await?;

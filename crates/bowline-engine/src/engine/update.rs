@@ -12,7 +12,7 @@ use bowline_store::{Head, Read, RunKey};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{Core, follow::Follower};
+use super::Core;
 use crate::{Error, Result, limits};
 
 type Key = (RunId, UpdateId);
@@ -181,8 +181,8 @@ impl Core {
         told: oneshot::Receiver<UpdateStage>,
         wait: UpdateWait,
     ) -> Result<Option<UpdateStage>> {
-        let follower = Follower::default();
-        self.followers.follow(&follower, run)?;
+        let mut follower = self.followers.follower();
+        self.followers.follow(&mut follower, run)?;
         let mut told = pin!(told);
         // The same update, sent again, may have been answered long ago.
         let mut from = EventId(1);

@@ -18,6 +18,7 @@ mod control;
 mod counting;
 mod drain;
 mod drift;
+mod ending;
 mod external;
 mod file;
 mod flow;

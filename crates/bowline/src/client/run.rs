@@ -3,12 +3,14 @@
 use std::{fmt, marker::PhantomData, ops::Deref};
 
 use bowline_engine::{
+    RunEnd,
     core::{
         Address, Cause, Name, Namespace, RunId, Signal as RawSignal, UpdateAnswer, UpdateRequest,
         UpdateStage,
     },
     store::Head,
 };
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -232,17 +234,25 @@ pub struct Run<T, E = Failure> {
     any: AnyRun,
     /// The workflow, or why that is not known.
     name: Result<Name, String>,
+    /// The end of a run that was started through this very handle, for whoever is the first to ask.
+    end: Mutex<Option<RunEnd>>,
     types: PhantomData<fn() -> (T, E)>,
 }
 
 impl<T, E> Run<T, E> {
-    pub(crate) fn of(bowline: Bowline, name: Name, id: String, run: RunId) -> Self {
+    pub(crate) fn of(
+        bowline: Bowline,
+        name: Name,
+        id: String,
+        (run, end): (RunId, Option<RunEnd>),
+    ) -> Self {
         let any = AnyRun { bowline, id, run: Some(run) };
-        Self { any, name: Ok(name), types: PhantomData }
+        Self { any, name: Ok(name), end: Mutex::new(end), types: PhantomData }
     }
 
     pub(crate) fn current(bowline: Bowline, name: Result<Name, String>, id: String) -> Self {
-        Self { any: AnyRun::current(bowline, id), name, types: PhantomData }
+        let any = AnyRun::current(bowline, id);
+        Self { any, name, end: Mutex::default(), types: PhantomData }
     }
 }
 
@@ -252,15 +262,25 @@ impl<T: DeserializeOwned, E: Carried> Run<T, E> {
     /// # Errors
     /// If there is no such run, or it is parked because its code keeps failing.
     pub async fn outcome(&self) -> Result<Outcome<T, E>, ClientError> {
+        let engine = self.any.bowline.engine();
+        let end = self.end.lock().take();
+        let ended = match end {
+            Some(end) => engine.ended(end).await,
+            None => engine.result(self.checked().await?).await,
+        };
+        let (_, ending) = ended.map_err(|error| self.any.missing(error))?;
+        Ok(ended::of_run(ending))
+    }
+
+    /// The run, which is one of the workflow that this handle is for.
+    async fn checked(&self) -> Result<RunId, ClientError> {
         let expected = self.name.clone().map_err(ClientError::Invalid)?;
         let head = self.any.head().await?;
         if head.name != expected {
             let (found, expected) = (head.name.to_string(), expected.to_string());
             return Err(ClientError::OtherWorkflow { id: self.id.clone(), found, expected });
         }
-        let ended = self.any.bowline.engine().result(head.run).await;
-        let (_, ending) = ended.map_err(|error| self.any.missing(error))?;
-        Ok(ended::of_run(ending))
+        Ok(head.run)
     }
 
     /// Waits until the run has ended, and gives its value.
@@ -285,7 +305,8 @@ impl<T, E> Deref for Run<T, E> {
 
 impl<T, E> Clone for Run<T, E> {
     fn clone(&self) -> Self {
-        Self { any: self.any.clone(), name: self.name.clone(), types: PhantomData }
+        let (any, name) = (self.any.clone(), self.name.clone());
+        Self { any, name, end: Mutex::default(), types: PhantomData }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{marker::PhantomData, pin::Pin, time::Duration};
 
 use bowline_engine::{
-    Error as EngineError, StartOptions,
+    Error as EngineError, RunEnd, StartOptions,
     core::{
         Conflict, Failure as Raw, Name, Payload, Reuse, RunId, RunLadder, SearchField, SearchValue,
         Signal as RawSignal, Span, WorkflowId, limits,
@@ -179,7 +179,7 @@ impl<T, E> StartCall<T, E> {
     async fn send(self) -> Result<Run<T, E>, ClientError> {
         let (bowline, options) = self.prepare()?;
         let (name, id) = (options.started.name.clone(), options.started.workflow_id.clone());
-        let run = Box::pin(bowline.engine().start(options)).await;
+        let run = Box::pin(bowline.engine().start_followed(options)).await;
         begun(bowline, name, id.to_string(), run)
     }
 }
@@ -198,7 +198,7 @@ pub(crate) fn begun<T, E>(
     bowline: Bowline,
     name: Name,
     id: String,
-    run: Result<RunId, EngineError>,
+    run: Result<(RunId, Option<RunEnd>), EngineError>,
 ) -> Result<Run<T, E>, ClientError> {
     match run {
         Ok(run) => Ok(Run::of(bowline, name, id, run)),

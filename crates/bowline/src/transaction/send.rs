@@ -93,7 +93,7 @@ impl<T: 'static, E: 'static> StartCall<T, E> {
         let prepared = bowline.engine().prepare_start(options);
         let owner = bowline.clone();
         tx.put(Request::new(&bowline, prepared, move |run| {
-            crate::client::begun(owner, name, id, run)
+            crate::client::begun(owner, name, id, run.map(|run| (run, None)))
         }))
     }
 }

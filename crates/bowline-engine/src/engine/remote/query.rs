@@ -30,7 +30,6 @@ use crate::{
     engine::{
         Core,
         fellow::{Errand, Said, Went},
-        follow::Follower,
         run::{events, state},
     },
     limits,
@@ -255,8 +254,8 @@ impl Core {
 
     /// Keeps a question where it can be answered, while the run changes. Ends only if it fails.
     async fn follow_query(self: &Arc<Self>, run: RunId, id: AskId) -> Error {
-        let follower = Follower::default();
-        if let Err(error) = self.followers.follow(&follower, run) {
+        let mut follower = self.followers.follower();
+        if let Err(error) = self.followers.follow(&mut follower, run) {
             return error;
         }
         loop {

@@ -11,7 +11,7 @@ use bowline_store::{Head, Posted, Posting, RunKey, StartRun};
 
 use crate::{
     Error, Result,
-    engine::{Core, desk::TurnLease},
+    engine::{Core, desk::TurnLease, follow::RunEnd},
 };
 
 /// How a run is to be started.
@@ -73,7 +73,24 @@ impl Core {
         options: StartOptions,
     ) -> Result<Started> {
         let conflict = options.conflict;
+        self.start_as(self.starting(namespace, options)?, conflict).await
+    }
+
+    /// The same, and follows the run to its end from before its beginning; not one that was there
+    /// already.
+    pub(crate) async fn start_followed(
+        self: &Arc<Self>,
+        namespace: Namespace,
+        options: StartOptions,
+    ) -> Result<(RunId, Option<RunEnd>)> {
+        let conflict = options.conflict;
         let start = self.starting(namespace, options)?;
+        let end = self.followers.follow_new(start.birth.run);
+        let run = self.start_as(start, conflict).await?.run;
+        Ok((run, end.filter(|end| end.run == run)))
+    }
+
+    async fn start_as(self: &Arc<Self>, start: StartRun, conflict: Conflict) -> Result<Started> {
         if let (Some(Message::Signal(signal)), [first, ..]) =
             (&start.otherwise, &start.birth.events[..])
             && let EventKind::WorkflowStarted(started) = &first.kind
