@@ -156,33 +156,13 @@ fn marker(id: EventId) -> Event {
 
 fn turn(run: &RunId, expected: Version, consumed: Number, events: &Vec<Event>) -> Commit {
     let last = events.last().expect("a turn has events").id;
+    let id = CommitId(run.uuid << 8 | u128::from(expected.0 + 1));
     Commit {
-        run: *run,
-        expected,
-        id: CommitId(run.uuid << 8 | u128::from(expected.0 + 1)),
-        fence: None,
-        now: NOW,
         consumed,
-        forgotten: Vec::new(),
         next_event: last.plus(1),
         batch: Batch::of(events),
         history_bytes: 500,
-        status: Status::Running,
-        close: None,
-        cancel: None,
-        record: TurnRecord::default(),
-        search: None,
-        memo: None,
-        activities: Vec::new(),
-        ended: Vec::new(),
-        cancels: Vec::new(),
-        arm: Vec::new(),
-        disarm: Vec::new(),
-        births: Vec::new(),
-        posts: Vec::new(),
-        snapshot: None,
-        quarantine: None,
-        release: false,
+        ..Commit::new(*run, expected, id, NOW)
     }
 }
 

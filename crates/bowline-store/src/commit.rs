@@ -7,7 +7,7 @@ use bowline_core::{
     Number, Post, Ranges, Received, RunId, SearchAttributes, Status, Time, TurnRecord, Version,
 };
 
-use crate::{Foreseen, RunCancel, Snapshot};
+use crate::{Foreseen, Head, RunCancel, Snapshot};
 
 /// One decision about one run.
 #[derive(Clone, Debug)]
@@ -71,6 +71,50 @@ pub struct Commit {
 }
 
 impl Commit {
+    /// A decision that says nothing yet, about a run of which nothing is known but its version.
+    pub fn new(run: RunId, expected: Version, id: CommitId, now: Time) -> Self {
+        Self {
+            run,
+            expected,
+            id,
+            fence: None,
+            now,
+            consumed: Number::default(),
+            forgotten: Vec::new(),
+            ended: Vec::new(),
+            batch: None,
+            next_event: EventId(1),
+            history_bytes: 0,
+            status: Status::default(),
+            close: None,
+            cancel: None,
+            record: TurnRecord::default(),
+            search: None,
+            memo: None,
+            activities: Vec::new(),
+            cancels: Vec::new(),
+            arm: Vec::new(),
+            disarm: Vec::new(),
+            births: Vec::new(),
+            posts: Vec::new(),
+            snapshot: None,
+            quarantine: None,
+            release: false,
+        }
+    }
+
+    /// A decision that leaves everything as the head says.
+    pub fn unchanged(head: &Head, id: CommitId, now: Time) -> Self {
+        Self {
+            consumed: head.consumed,
+            next_event: head.next_event,
+            history_bytes: head.history_bytes,
+            status: head.status,
+            record: head.record.clone(),
+            ..Self::new(head.run, head.version, id, now)
+        }
+    }
+
     /// Whether those who wait for the run's end must look afterwards.
     pub fn ends(&self) -> bool {
         self.close.is_some() || self.quarantine.is_some()

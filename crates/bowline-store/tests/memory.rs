@@ -54,34 +54,7 @@ fn commit(store: &MemoryStore, uuid: u128, id: u128) -> Commit {
     let run = RunId { uuid, ..RunId::default() };
     let read = now(store.read(Read::head(RunKey::Run(run)))).expect("reads").expect("exists");
     let head = read.head;
-    Commit {
-        run,
-        expected: head.version,
-        id: CommitId(id),
-        fence: None,
-        now: NOW,
-        consumed: head.inbox,
-        forgotten: Vec::new(),
-        ended: Vec::new(),
-        batch: None,
-        next_event: head.next_event,
-        history_bytes: head.history_bytes,
-        status: head.status,
-        close: None,
-        cancel: None,
-        record: head.record,
-        search: None,
-        memo: None,
-        activities: Vec::new(),
-        cancels: Vec::new(),
-        arm: Vec::new(),
-        disarm: Vec::new(),
-        births: Vec::new(),
-        posts: Vec::new(),
-        snapshot: None,
-        quarantine: None,
-        release: false,
-    }
+    Commit { consumed: head.inbox, ..Commit::unchanged(&head, CommitId(id), NOW) }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use bowline_core::{
     Address, Batch, Cancel, Cause, CommitId, Event, EventId, MarkerRecorded, Message, Namespace,
-    Queue, ReceiptId, RunId, Signal, Status, Time, TurnRecord, WorkflowCompleted,
+    Queue, ReceiptId, RunId, Signal, Status, Time, WorkflowCompleted,
 };
 use bowline_postgres::PostgresStore;
 use bowline_store::{
@@ -120,32 +120,12 @@ fn close(store: &PostgresStore, uuid: u128) {
         marker(head.next_event.plus(1), WorkflowCompleted::default().into()),
     ];
     let commit = Commit {
-        run: head.run,
-        expected: head.version,
-        id: CommitId(7),
-        fence: None,
-        now: NOW,
         consumed: head.inbox,
-        forgotten: Vec::new(),
         next_event: EventId(head.next_event.0 + 2),
         batch: Batch::of(&events),
-        history_bytes: 100,
         status: Status::Completed,
         close: Some(Close { successor: None, delete: false }),
-        cancel: None,
-        record: TurnRecord::default(),
-        search: None,
-        memo: None,
-        activities: Vec::new(),
-        ended: Vec::new(),
-        cancels: Vec::new(),
-        arm: Vec::new(),
-        disarm: Vec::new(),
-        births: Vec::new(),
-        posts: Vec::new(),
-        snapshot: None,
-        quarantine: None,
-        release: false,
+        ..Commit::unchanged(&head, CommitId(7), NOW)
     };
     wait(store.commit(vec![commit])).remove(0).expect("nobody else writes");
 }

@@ -9,7 +9,7 @@ use std::{
 
 use bowline_core::{
     Address, Batch, CommitId, Event, EventId, MarkerRecorded, Message, RequestId, RunId, Signal,
-    Time, TurnRecord,
+    Time,
 };
 use bowline_postgres::PostgresStore;
 use bowline_store::{Commit, Error, Head, Posted, Posting, Read, RunRead, Store};
@@ -38,32 +38,10 @@ fn turn(head: &Head, id: u128) -> Commit {
     let kind = MarkerRecorded::default().into();
     let event = Event { id: head.next_event, time: NOW, kind, notes: Vec::new(), wire: None };
     Commit {
-        run: head.run,
-        expected: head.version,
-        id: CommitId(id),
-        fence: None,
-        now: NOW,
         consumed: head.inbox,
-        forgotten: Vec::new(),
-        ended: Vec::new(),
         next_event: head.next_event.plus(1),
         batch: Batch::of(&vec![event]),
-        history_bytes: head.history_bytes,
-        status: head.status,
-        close: None,
-        cancel: None,
-        record: TurnRecord::default(),
-        search: None,
-        memo: None,
-        activities: Vec::new(),
-        cancels: Vec::new(),
-        arm: Vec::new(),
-        disarm: Vec::new(),
-        births: Vec::new(),
-        posts: Vec::new(),
-        snapshot: None,
-        quarantine: None,
-        release: false,
+        ..Commit::unchanged(head, CommitId(id), NOW)
     }
 }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use bowline_core::{
     ActivitySpec, Batch, Cause, CommitId, Epoch, Event, EventId, MarkerRecorded, Namespace, RunId,
-    Status, Time, TurnRecord,
+    Time,
 };
 use bowline_postgres::PostgresStore;
 use bowline_store::{
@@ -112,32 +112,11 @@ fn cancel(store: &PostgresStore, activity: EventId) {
     let events =
         vec![Event { id: head.next_event, time: NOW, kind, notes: Vec::new(), wire: None }];
     let commit = Commit {
-        run: head.run,
-        expected: head.version,
-        id: CommitId(7),
-        fence: None,
-        now: NOW,
         consumed: head.inbox,
-        forgotten: Vec::new(),
         next_event: head.next_event.plus(1),
         batch: Batch::of(&events),
-        history_bytes: 100,
-        status: Status::Running,
-        close: None,
-        cancel: None,
-        record: TurnRecord::default(),
-        search: None,
-        memo: None,
-        activities: Vec::new(),
-        ended: Vec::new(),
         cancels: vec![([activity].into_iter().collect(), Cause::requested("enough", "alice"))],
-        arm: Vec::new(),
-        disarm: Vec::new(),
-        births: Vec::new(),
-        posts: Vec::new(),
-        snapshot: None,
-        quarantine: None,
-        release: false,
+        ..Commit::unchanged(&head, CommitId(7), NOW)
     };
     wait(store.commit(vec![commit])).remove(0).expect("nobody else writes");
 }

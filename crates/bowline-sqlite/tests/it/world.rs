@@ -82,32 +82,10 @@ pub(crate) fn turn(head: &Head, id: u128) -> Commit {
 
 pub(crate) fn turn_of(head: &Head, id: u128, events: Vec<Event>) -> Commit {
     Commit {
-        run: head.run,
-        expected: head.version,
-        id: CommitId(id),
-        fence: None,
-        now: NOW,
         consumed: head.inbox,
-        forgotten: Vec::new(),
-        ended: Vec::new(),
         next_event: head.next_event.plus(events.len() as u64),
         batch: Batch::of(&events),
-        history_bytes: head.history_bytes,
-        status: head.status,
-        close: None,
-        cancel: None,
-        record: TurnRecord::default(),
-        search: None,
-        memo: None,
-        activities: Vec::new(),
-        cancels: Vec::new(),
-        arm: Vec::new(),
-        disarm: Vec::new(),
-        births: Vec::new(),
-        posts: Vec::new(),
-        snapshot: None,
-        quarantine: None,
-        release: false,
+        ..Commit::unchanged(head, CommitId(id), NOW)
     }
 }
 

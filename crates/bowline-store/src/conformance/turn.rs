@@ -23,34 +23,7 @@ pub(super) struct Turn {
 impl Turn {
     /// Decided on the run as it stands, by whoever holds it.
     pub(super) fn new(head: &Head, id: u128, now: Time) -> Self {
-        let commit = Commit {
-            run: head.run,
-            expected: head.version,
-            id: CommitId(id),
-            fence: None,
-            now,
-            consumed: head.inbox,
-            forgotten: Vec::new(),
-            ended: Vec::new(),
-            batch: None,
-            next_event: head.next_event,
-            history_bytes: head.history_bytes,
-            status: head.status,
-            close: None,
-            cancel: None,
-            record: head.record.clone(),
-            search: None,
-            memo: None,
-            activities: Vec::new(),
-            cancels: Vec::new(),
-            arm: Vec::new(),
-            disarm: Vec::new(),
-            births: Vec::new(),
-            posts: Vec::new(),
-            snapshot: None,
-            quarantine: None,
-            release: false,
-        };
+        let commit = Commit { consumed: head.inbox, ..Commit::unchanged(head, CommitId(id), now) };
         let mut turn = Self { commit, events: Vec::new() };
         turn.event(MarkerRecorded::default());
         turn

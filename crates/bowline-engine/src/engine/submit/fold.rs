@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{
     ActivityLive, ActivitySpec, Alarm, Batch, Decided, Effect, Ending, EventId, EventKind, Fence,
-    Holder, Name, Place, Queue, RunId, Start, State, Time, Token, UpdateId, UpdateStage, Version,
+    Holder, Name, Place, Queue, RunId, Start, State, Time, Token, UpdateId, UpdateStage,
     WorkflowId, codec,
 };
 use bowline_store::{Close, Commit, Head, NewActivity, RunCancel, Snapshot, StartNow};
@@ -159,7 +159,8 @@ pub(super) fn fold(core: &Core, turn: TurnCommit, eager: Option<&Eager>) -> Fold
         memo: memo.then(|| state.memo.clone()),
         snapshot: snapshot(&state, first),
         release: release || !state.status.is_open(),
-        ..empty(core, run, expected, fence, now)
+        fence,
+        ..Commit::new(run, expected, core.new_commit(), now)
     };
     let mut starts = Starts {
         reserved: BTreeMap::new(),
@@ -178,46 +179,8 @@ pub(super) fn fold(core: &Core, turn: TurnCommit, eager: Option<&Eager>) -> Fold
 
 /// A commit that changes nothing of what the head says, but lets go of the run.
 pub(super) fn bare(core: &Core, head: &Head, fence: Option<Fence>) -> Commit {
-    Commit {
-        consumed: head.consumed,
-        next_event: head.next_event,
-        history_bytes: head.history_bytes,
-        status: head.status,
-        record: head.record.clone(),
-        release: true,
-        ..empty(core, head.run, head.version, fence, core.now())
-    }
-}
-
-fn empty(core: &Core, run: RunId, expected: Version, fence: Option<Fence>, now: Time) -> Commit {
-    Commit {
-        run,
-        expected,
-        id: core.new_commit(),
-        fence,
-        now,
-        consumed: Default::default(),
-        forgotten: Vec::new(),
-        ended: Vec::new(),
-        batch: None,
-        next_event: EventId(1),
-        history_bytes: 0,
-        status: Default::default(),
-        close: None,
-        cancel: None,
-        record: Default::default(),
-        search: None,
-        memo: None,
-        activities: Vec::new(),
-        cancels: Vec::new(),
-        arm: Vec::new(),
-        disarm: Vec::new(),
-        births: Vec::new(),
-        posts: Vec::new(),
-        snapshot: None,
-        quarantine: None,
-        release: false,
-    }
+    let unchanged = Commit::unchanged(head, core.new_commit(), core.now());
+    Commit { fence, release: true, ..unchanged }
 }
 
 fn add(
