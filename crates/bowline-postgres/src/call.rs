@@ -3,7 +3,7 @@
 //! The items of all calls of a group become one statement. If that fails they are tried again, each
 //! by itself; so a call can always be begun anew, and answers only at the end.
 
-use bowline_store::{Error, Result};
+use bowline_store::{Error, Result, stored::Weight};
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -13,22 +13,6 @@ use crate::{
     tx::{Tx, Wants},
     work::Step,
 };
-
-/// About how much is written.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Weight {
-    pub(crate) rows: usize,
-    pub(crate) bytes: usize,
-}
-
-impl Weight {
-    pub(crate) fn plus(self, more: Self) -> Self {
-        Self {
-            rows: self.rows.saturating_add(more.rows),
-            bytes: self.bytes.saturating_add(more.bytes),
-        }
-    }
-}
 
 /// A call, whatever it asks for.
 pub(crate) trait Call: Send {

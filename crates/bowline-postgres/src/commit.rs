@@ -10,13 +10,12 @@ mod cancel;
 mod post;
 
 pub(crate) use birth::{check_birth, check_id};
-use bowline_core::{EventId, Message, Number, Received, RunId};
-use bowline_store::{Commit, Committed, Error, Hint};
+use bowline_core::{Message, Number, Received, RunId};
+use bowline_store::{Commit, Committed, Error, Hint, stored};
 use futures_util::future::BoxFuture;
 
 use crate::{
     activity::Activity,
-    blob,
     db::Outcome,
     limits, settle,
     tx::{Tx, Wants},
@@ -168,25 +167,7 @@ fn consume(tx: &mut Tx<'_>, commit: &Commit) {
 
 fn write_head(tx: &mut Tx<'_>, commit: &Commit) {
     let head = &mut tx.edit(commit.run).head;
-    head.version.0 += 1;
-    head.last_commit = commit.id;
-    head.consumed = head.consumed.max(commit.consumed);
-    head.status = commit.status;
-    head.next_event = commit.next_event;
-    head.history_bytes = commit.history_bytes;
-    head.record = commit.record.clone();
-    if let Some(cancel) = &commit.cancel {
-        head.cancel = Some(cancel.clone());
-    }
-    if let Some(quarantine) = &commit.quarantine {
-        head.quarantine = quarantine.clone();
-    }
-    if commit.release || commit.close.is_some() {
-        head.holder = None;
-    }
-    if let Some(close) = &commit.close {
-        head.successor = close.successor;
-    }
+    head.take(commit);
     if commit.close.is_none() && commit.search.is_none() && commit.memo.is_none() {
         return;
     }
@@ -199,10 +180,10 @@ fn write_head(tx: &mut Tx<'_>, commit: &Commit) {
         }
     }
     if let Some(search) = &commit.search {
-        label.search = Some(blob::search_bytes(search));
+        label.search = Some(stored::search_bytes(search));
     }
     if let Some(memo) = &commit.memo {
-        label.memo = Some(blob::memo_bytes(memo));
+        label.memo = Some(stored::memo_bytes(memo));
     }
 }
 
@@ -217,9 +198,4 @@ async fn unread(tx: &mut Tx<'_>, id: RunId) -> Outcome<Vec<Received>> {
     let head = &mut tx.edit(id).head;
     head.consumed = unread.first().map_or(head.inbox, |first| Number(first.number.0 - 1));
     Ok(unread)
-}
-
-/// Whether any of a commit's own cancels covers an activity.
-fn covers(commit: &Commit, activity: EventId) -> bool {
-    commit.cancels.iter().any(|(ranges, _)| ranges.contains(activity))
 }

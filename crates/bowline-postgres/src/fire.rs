@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use bowline_core::{
-    Alarm, AlarmKind, Cause, Code, EventId, Holder, Namespace, Place, Queue, RunId, Time, time_out,
-};
-use bowline_store::{Fired, Hint};
+use bowline_core::{Alarm, AlarmKind, EventId, Namespace, Place, Queue, RunId, Time, time_out};
+use bowline_store::{AttemptHit, Fired, Hint};
 use futures_util::future::BoxFuture;
 
 use crate::{
-    activity::hit,
     blob::{self, count},
     db::{Db, Outcome, Value},
     run,
@@ -138,9 +135,7 @@ async fn limit(
         Place::Started(start) => Some(start.clone()),
         _ => None,
     };
-    let remote = start.as_ref().filter(|start| matches!(start.holder, Holder::Remote { .. }));
-    let stop = Cause::new(Code::AttemptTimedOut);
-    let told = remote.map(|start| hit(&own, start, &stop, now, false));
+    let told = AttemptHit::late(run, number, &own.live, now);
     let Some(step) = time_out(&own.spec, &mut own.live, now) else {
         tx.watch_limit(&mut own);
         tx.update(&own);

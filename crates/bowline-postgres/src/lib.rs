@@ -44,7 +44,6 @@ mod sweep;
 mod tls;
 mod transaction;
 mod tx;
-mod weight;
 mod work;
 mod write;
 mod writer;

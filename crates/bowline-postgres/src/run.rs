@@ -4,11 +4,11 @@ use bowline_core::{
     CommitId, Epoch, EventId, Fence, Number, RunId, Status, Time, TurnRecord, Version,
     WorkflowStarted,
 };
-use bowline_store::{Error, Head, ready::Standing};
+use bowline_store::{Error, Head, ready::Standing, stored::Origin};
 use uuid::Uuid;
 
 use crate::{
-    blob::{self, Above, Origin, number},
+    blob::{self, number},
     db::{Db, Outcome},
     fault::Fault,
     row::Row,
@@ -56,20 +56,7 @@ impl Run {
 
     /// The row of a run that begins.
     pub(crate) fn born(head: Head, started: &WorkflowStarted, serial: i64) -> Self {
-        let above = started.parent.as_ref().map(|parent| Above {
-            run: parent.run,
-            initiated: parent.initiated,
-            close: parent.close,
-        });
-        let origin = Origin {
-            rules: head.rules,
-            parent: above,
-            root: head.root,
-            first_run: head.first_run,
-            request_id: started.request_id.clone(),
-            previous_run: started.previous_run,
-            forked: head.forked,
-        };
+        let origin = Origin::of(&head, started);
         Self {
             head,
             origin,
@@ -147,10 +134,10 @@ pub(crate) fn read(row: &Row) -> Outcome<Run> {
         first_run: origin.first_run,
         forked: origin.forked,
         successor: successor.map(|uuid| RunId { namespace, uuid: uuid.as_u128() }),
-        cancel: blob::cancel(run, row, 26)?,
+        cancel: blob::open_some(run, row, 26)?,
         search: Default::default(),
         memo: Default::default(),
-        quarantine: blob::quarantine(run, row, 27)?,
+        quarantine: blob::open_some(run, row, 27)?,
         holder,
         history_bytes: number(row, 15)?,
         deleted: false,

@@ -8,13 +8,13 @@ use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
     Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
     Read, Renewal, Renewed, Reply, Result, RunKey, RunRead, Settle, Settled, Shelf, Shelve, Store,
-    Subtree, Sweep, Swept, Word,
+    Subtree, Sweep, Swept, Word, stored::Weight,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
 use crate::{
     PostgresStore, ask,
-    call::{Call, Many, Weight},
+    call::{Call, Many},
     claim, commit,
     db::Outcome,
     find, fire, leftovers, member, post, read,
@@ -23,7 +23,6 @@ use crate::{
     shared::Shared,
     shelf, sweep,
     tx::Wants,
-    weight,
     work::Step,
 };
 
@@ -126,7 +125,7 @@ impl Store for PostgresStore {
 
     fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>> {
         posts.iter().for_each(|posting| self.shared.clock(posting.now()));
-        self.many(posts, post::post, post::wants, weight::posting)
+        self.many(posts, post::post, post::wants, Weight::posting)
     }
 
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
@@ -144,12 +143,12 @@ impl Store for PostgresStore {
 
     fn commit(&self, commits: Vec<Commit>) -> Answer<Vec<Result<Committed>>> {
         commits.iter().for_each(|commit| self.shared.clock(commit.now));
-        self.many(commits, commit::commit, commit::wants, weight::commit)
+        self.many(commits, commit::commit, commit::wants, Weight::commit)
     }
 
     fn settle(&self, settles: Vec<Settle>) -> Answer<Vec<Result<Settled>>> {
         settles.iter().for_each(|settle| self.shared.clock(settle.now));
-        self.many(settles, settle::settle, settle::wants, weight::settle)
+        self.many(settles, settle::settle, settle::wants, Weight::settle)
     }
 
     fn fire(&self, now: Time, limit: usize) -> Answer<Result<Fired>> {

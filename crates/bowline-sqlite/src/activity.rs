@@ -1,8 +1,8 @@
 //! The rows of activities: read, stepped by the rules of `bowline-core`, written back.
 
 use bowline_core::{
-    ActivityLive, ActivitySpec, Alarm, AlarmKind, Cause, EventId, Hit, Number, Place, RunId, Start,
-    Step, Time, cancel, codec, deadline,
+    ActivityLive, ActivitySpec, Alarm, AlarmKind, EventId, Hit, Number, Place, RunId, Start, Step,
+    Time, cancel, codec, deadline,
 };
 use bowline_store::{
     AttemptHit, end_activity, keeps_row,
@@ -48,35 +48,9 @@ pub(crate) fn find(
 }
 
 impl Activity {
-    /// The attempt that is out, and what its worker must be told.
-    pub(crate) fn hit(&self, cause: &Cause, decided_at: Time, cancel: bool) -> Option<AttemptHit> {
-        let start = self.live.started()?;
-        Some(hit(self, start, cause, decided_at, cancel))
-    }
-
-    /// The same for the cancel that stands on its row.
+    /// The attempt that is out, and what its worker must be told of the cancel on its row.
     pub(crate) fn cancelled_hit(&self) -> Option<AttemptHit> {
-        let record = self.live.cancel.as_ref()?;
-        self.hit(&record.cause, record.decided_at, true)
-    }
-}
-
-/// What the worker of an attempt must be told.
-pub(crate) fn hit(
-    activity: &Activity,
-    start: &Start,
-    cause: &Cause,
-    decided_at: Time,
-    cancel: bool,
-) -> AttemptHit {
-    AttemptHit {
-        run: activity.run,
-        activity: activity.number,
-        attempt: activity.live.attempt,
-        holder: start.holder.clone(),
-        cause: cause.clone(),
-        decided_at,
-        cancel,
+        AttemptHit::cancelled(self.run, self.number, &self.live)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Values as the columns of rows: envelopes, ids as sixteen bytes, unsigned numbers as integers.
 
-use bowline_core::{Cause, Fields, Ranges, RequestId, Rules, RunId, SearchAttributes, Time, codec};
-use bowline_core::{EventId, ParentClose};
-use bowline_store::{Error, Quarantine, RunCancel, ready::Mark};
-use minicbor::{Decode, Encode};
+use bowline_core::{RunId, codec};
+use bowline_store::{Error, ready::Mark};
+use minicbor::Decode;
 use rusqlite::Row;
 
 use crate::{db::Outcome, fault::Fault};
@@ -50,113 +49,7 @@ fn damaged(run: RunId, column: usize) -> Fault {
     Fault::Said(Error::Corrupt { run, corrupt: bowline_core::Corrupt::Value(why) })
 }
 
-/// What of a run never changes, beside the columns that lists need.
-#[derive(Clone, Debug, Encode, Decode)]
-pub(crate) struct Origin {
-    #[n(0)]
-    pub(crate) rules: Rules,
-    #[n(1)]
-    pub(crate) parent: Option<Above>,
-    #[n(2)]
-    pub(crate) root: RunId,
-    #[n(3)]
-    pub(crate) first_run: RunId,
-    #[n(4)]
-    pub(crate) request_id: RequestId,
-    #[n(5)]
-    pub(crate) previous_run: Option<RunId>,
-    #[n(6)]
-    pub(crate) forked: Option<(RunId, EventId)>,
-}
-
-/// The parent of a run.
-#[derive(Clone, Copy, Debug, Encode, Decode)]
-pub(crate) struct Above {
-    #[n(0)]
-    pub(crate) run: RunId,
-    #[n(1)]
-    pub(crate) initiated: EventId,
-    #[n(2)]
-    pub(crate) close: ParentClose,
-}
-
-/// [`RunCancel`] as it is stored.
-#[derive(Encode, Decode)]
-struct StoredCancel {
-    #[n(0)]
-    cause: Cause,
-    #[n(1)]
-    requested_at: Time,
-    #[n(2)]
-    decided_at: Option<Time>,
-}
-
-pub(crate) fn cancel_bytes(cancel: &RunCancel) -> Vec<u8> {
-    let RunCancel { cause, requested_at, decided_at } = cancel.clone();
-    codec::encode(&StoredCancel { cause, requested_at, decided_at })
-}
-
-pub(crate) fn cancel(run: RunId, row: &Row<'_>, column: usize) -> Outcome<Option<RunCancel>> {
-    let stored: Option<StoredCancel> = open_some(run, row, column)?;
-    Ok(stored.map(|StoredCancel { cause, requested_at, decided_at }| RunCancel {
-        cause,
-        requested_at,
-        decided_at,
-    }))
-}
-
-/// [`Quarantine`] as it is stored.
-#[derive(Encode, Decode)]
-struct StoredQuarantine {
-    #[n(0)]
-    since: Time,
-    #[n(1)]
-    failures: u32,
-    #[n(2)]
-    reason: String,
-}
-
-pub(crate) fn quarantine_bytes(quarantine: &Quarantine) -> Vec<u8> {
-    let Quarantine { since, failures, reason } = quarantine.clone();
-    codec::encode(&StoredQuarantine { since, failures, reason })
-}
-
-pub(crate) fn quarantine(run: RunId, row: &Row<'_>, column: usize) -> Outcome<Option<Quarantine>> {
-    let stored: Option<StoredQuarantine> = open_some(run, row, column)?;
-    Ok(stored.map(|StoredQuarantine { since, failures, reason }| Quarantine {
-        since,
-        failures,
-        reason,
-    }))
-}
-
-/// [`Mark`] as it is stored; its number is a column.
-#[derive(Encode, Decode)]
-struct StoredMark {
-    #[n(0)]
-    ranges: Ranges,
-    #[n(1)]
-    cause: Cause,
-    #[n(2)]
-    at: Time,
-}
-
-pub(crate) fn mark_bytes(mark: &Mark) -> Vec<u8> {
-    let Mark { ranges, cause, at, .. } = mark.clone();
-    codec::encode(&StoredMark { ranges, cause, at })
-}
-
+/// A mark, whose number is a column of its own.
 pub(crate) fn mark(run: RunId, number: u64, row: &Row<'_>, column: usize) -> Outcome<Mark> {
-    let StoredMark { ranges, cause, at } = open(run, row, column)?;
-    Ok(Mark { number, ranges, cause, at })
-}
-
-/// Search attributes, if there are any.
-pub(crate) fn search_bytes(search: &SearchAttributes) -> Option<Vec<u8>> {
-    (!search.is_empty()).then(|| codec::encode(search))
-}
-
-/// A memo, if there is one.
-pub(crate) fn memo_bytes(memo: &Fields) -> Option<Vec<u8>> {
-    (!memo.is_empty()).then(|| codec::encode(memo))
+    Ok(Mark { number, ..open(run, row, column)? })
 }

@@ -10,8 +10,8 @@ mod cancel;
 mod post;
 
 pub(crate) use birth::{check_birth, check_id};
-use bowline_core::{EventId, Message, Number, Received, RunId};
-use bowline_store::{Commit, Committed, Error, Hint};
+use bowline_core::{Message, Number, Received, RunId};
+use bowline_store::{Commit, Committed, Error, Hint, stored};
 use rusqlite::params;
 
 use crate::{
@@ -158,24 +158,8 @@ fn consume(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<()> {
 fn write_head(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<()> {
     let run = tx.edit(commit.run);
     let (key, head) = (run.key(), &mut run.head);
-    head.version.0 += 1;
-    head.last_commit = commit.id;
-    head.consumed = head.consumed.max(commit.consumed);
-    head.status = commit.status;
-    head.next_event = commit.next_event;
-    head.history_bytes = commit.history_bytes;
-    head.record = commit.record.clone();
-    if let Some(cancel) = &commit.cancel {
-        head.cancel = Some(cancel.clone());
-    }
-    if let Some(quarantine) = &commit.quarantine {
-        head.quarantine = quarantine.clone();
-    }
-    if commit.release || commit.close.is_some() {
-        head.holder = None;
-    }
+    head.take(commit);
     if let Some(close) = &commit.close {
-        head.successor = close.successor;
         let deleted = close.delete.then_some(1);
         let values = params![commit.now.0, deleted, key];
         tx.db.run("UPDATE labels SET closed_at = ?, deleted = ? WHERE key = ?", values)?;
@@ -184,11 +168,11 @@ fn write_head(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<()> {
         }
     }
     if let Some(search) = &commit.search {
-        let values = params![blob::search_bytes(search), key];
+        let values = params![stored::search_bytes(search), key];
         tx.db.run("UPDATE labels SET search = ? WHERE key = ?", values)?;
     }
     if let Some(memo) = &commit.memo {
-        let values = params![blob::memo_bytes(memo), key];
+        let values = params![stored::memo_bytes(memo), key];
         tx.db.run("UPDATE labels SET memo = ? WHERE key = ?", values)?;
     }
     Ok(())
@@ -205,9 +189,4 @@ fn unread(tx: &mut Tx<'_>, id: RunId) -> Outcome<Vec<Received>> {
     let head = &mut tx.edit(id).head;
     head.consumed = unread.first().map_or(head.inbox, |first| Number(first.number.0 - 1));
     Ok(unread)
-}
-
-/// Whether any of a commit's own cancels covers an activity.
-fn covers(commit: &Commit, activity: EventId) -> bool {
-    commit.cancels.iter().any(|(ranges, _)| ranges.contains(activity))
 }

@@ -1,9 +1,9 @@
 //! Alarms ring: the row goes, and the run or the activity hears of it.
 
-use bowline_core::{Alarm, AlarmKind, Cause, Code, EventId, Holder, Place, RunId, Time, time_out};
-use bowline_store::Fired;
+use bowline_core::{Alarm, AlarmKind, EventId, Place, RunId, Time, time_out};
+use bowline_store::{AttemptHit, Fired};
 
-use crate::{activity::hit, db::Outcome, tx::Tx};
+use crate::{db::Outcome, tx::Tx};
 
 /// A moment, and how much may be done then.
 #[derive(Clone, Copy)]
@@ -60,9 +60,7 @@ fn limit(
         Place::Started(start) => Some(start.clone()),
         _ => None,
     };
-    let remote = start.as_ref().filter(|start| matches!(start.holder, Holder::Remote { .. }));
-    let stop = Cause::new(Code::AttemptTimedOut);
-    let told = remote.map(|start| hit(&own, start, &stop, now, false));
+    let told = AttemptHit::late(run, number, &own.live, now);
     let Some(step) = time_out(&own.spec, &mut own.live, now) else {
         return tx.watch_limit(&own);
     };

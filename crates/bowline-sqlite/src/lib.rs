@@ -43,7 +43,6 @@ mod store;
 mod sweep;
 mod transaction;
 mod tx;
-mod weight;
 mod writer;
 
 use std::{

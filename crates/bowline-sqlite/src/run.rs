@@ -6,11 +6,14 @@ use bowline_core::{
     CommitId, Epoch, EventId, Fence, Namespace, Number, RunId, Status, Time, TurnRecord, Version,
     WorkflowStarted, codec,
 };
-use bowline_store::{Error, Head};
+use bowline_store::{
+    Error, Head,
+    stored::{self, Origin},
+};
 use rusqlite::{Row, params};
 
 use crate::{
-    blob::{self, Above, Origin, int, number, wide},
+    blob::{self, int, number, wide},
     db::{Db, Outcome},
     limits,
 };
@@ -156,8 +159,8 @@ fn read_run(row: &Row<'_>, label: Arc<Label>) -> Outcome<Run> {
         head.holder = Some(Fence { epoch: Epoch(number(row, 9)?), counter: number(row, 10)? });
     }
     head.record = blob::open_some(run, row, 11)?.unwrap_or_default();
-    head.cancel = blob::cancel(run, row, 12)?;
-    head.quarantine = blob::quarantine(run, row, 13)?;
+    head.cancel = blob::open_some(run, row, 12)?;
+    head.quarantine = blob::open_some(run, row, 13)?;
     let successor: Option<[u8; 16]> = row.get(14)?;
     let namespace = run.namespace;
     head.successor = successor.map(|uuid| RunId { namespace, uuid: u128::from_be_bytes(uuid) });
@@ -201,20 +204,7 @@ pub(crate) fn complete(db: Db<'_>, run: &mut Run) -> Outcome<()> {
 
 /// Writes the label of a run that begins; the other row is written by [`save`].
 pub(crate) fn insert(db: Db<'_>, key: i64, head: Head, started: &WorkflowStarted) -> Outcome<Run> {
-    let above = started.parent.as_ref().map(|parent| Above {
-        run: parent.run,
-        initiated: parent.initiated,
-        close: parent.close,
-    });
-    let origin = Origin {
-        rules: head.rules,
-        parent: above,
-        root: head.root,
-        first_run: head.first_run,
-        request_id: started.request_id.clone(),
-        previous_run: started.previous_run,
-        forked: head.forked,
-    };
+    let origin = Origin::of(&head, started);
     let values = params![
         key,
         head.run.namespace.0,
@@ -223,10 +213,10 @@ pub(crate) fn insert(db: Db<'_>, key: i64, head: Head, started: &WorkflowStarted
         head.name.as_str(),
         head.queue.as_str(),
         head.started_at.0,
-        above.map(|above| above.run.uuid.to_be_bytes()),
+        origin.parent.map(|above| above.run.uuid.to_be_bytes()),
         codec::encode(&origin),
-        blob::search_bytes(&head.search),
-        blob::memo_bytes(&head.memo),
+        stored::search_bytes(&head.search),
+        stored::memo_bytes(&head.memo),
     ];
     db.run(
         "INSERT INTO labels (key, namespace, uuid, workflow_id, name, queue, started_at, parent, \
@@ -255,8 +245,8 @@ pub(crate) fn save(db: Db<'_>, run: &Run, new: bool) -> Outcome<()> {
         head.holder.map(|fence| int(fence.epoch.0)),
         head.holder.map(|fence| int(fence.counter)),
         record,
-        head.cancel.as_ref().map(blob::cancel_bytes),
-        head.quarantine.as_ref().map(blob::quarantine_bytes),
+        head.cancel.as_ref().map(codec::encode),
+        head.quarantine.as_ref().map(codec::encode),
         head.successor.map(|run| run.uuid.to_be_bytes()),
         int(head.cut_in.0),
         run.key(),

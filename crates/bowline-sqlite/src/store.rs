@@ -7,13 +7,13 @@ use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
     Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
     Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
-    Sweep, Swept,
+    Sweep, Swept, stored::Weight,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
 use crate::{
     SqliteStore,
-    call::{Many, Step, Weight},
+    call::{Many, Step},
     claim,
     commit::commit,
     db::{Db, Outcome},
@@ -21,7 +21,7 @@ use crate::{
     fire::{Fire, fire},
     guard, leftovers, member, post, read, reader,
     settle::settle,
-    shelf, sweep, weight,
+    shelf, sweep,
     writer::Order,
 };
 
@@ -103,45 +103,45 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn join(&self, join: Join) -> Answer<Result<Joined>> {
         self.shared.clock(join.now);
-        self.one(join, member::join, |_| weight::ROW)
+        self.one(join, member::join, |_| Weight::ROW)
     }
 
     fn renew(&self, renewal: Renewal) -> Answer<Result<Renewed>> {
         self.shared.clock(renewal.now);
-        self.one(renewal, member::renew, weight::renewal)
+        self.one(renewal, member::renew, Weight::renewal)
     }
 
     fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>> {
         for posting in &posts {
             self.shared.clock(posting.now());
         }
-        self.many(posts, post::post, weight::posting)
+        self.many(posts, post::post, Weight::posting)
     }
 
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.shared.clock(claim.now);
-        self.one(claim, claim::claim_runs, |claim| weight::at_most(claim.count))
+        self.one(claim, claim::claim_runs, |claim| Weight::at_most(claim.count))
     }
 
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {
         self.shared.clock(claim.now);
-        self.one(claim, claim::claim_activities, |claim| weight::at_most(claim.count))
+        self.one(claim, claim::claim_activities, |claim| Weight::at_most(claim.count))
     }
 
     fn commit(&self, commits: Vec<Commit>) -> Answer<Vec<Result<Committed>>> {
         commits.iter().for_each(|commit| self.shared.clock(commit.now));
-        self.many(commits, commit, weight::commit)
+        self.many(commits, commit, Weight::commit)
     }
 
     fn settle(&self, settles: Vec<Settle>) -> Answer<Vec<Result<Settled>>> {
         settles.iter().for_each(|settle| self.shared.clock(settle.now));
-        self.many(settles, settle, weight::settle)
+        self.many(settles, settle, Weight::settle)
     }
 
     fn fire(&self, now: Time, limit: usize) -> Answer<Result<Fired>> {
         self.shared.clock(now);
         let (reply, answer) = oneshot::channel();
-        let call = Many::one(Fire { now, limit }, fire, |fire| weight::at_most(fire.limit), reply);
+        let call = Many::one(Fire { now, limit }, fire, |fire| Weight::at_most(fire.limit), reply);
         // When the next alarm rings is known once the index has heard of these.
         let call = call.and_after(|mind, fired| fired.next = mind.index.next_due());
         self.submit(Order::Call(Box::new(call)), answer, Err)
@@ -149,7 +149,7 @@ impl Store for SqliteStore {
 
     fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {
         self.shared.clock(sweep.now);
-        self.one(sweep, sweep::sweep, |sweep| weight::at_most(sweep.limit))
+        self.one(sweep, sweep::sweep, |sweep| Weight::at_most(sweep.limit))
     }
 
     fn ask(&self, ask: Ask) -> Answer<Result<Reply>> {
@@ -182,7 +182,7 @@ impl Store for SqliteStore {
     }
 
     fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
-        self.many(puts, shelf::shelve, weight::shelve)
+        self.many(puts, shelf::shelve, Weight::shelve)
     }
 
     fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {

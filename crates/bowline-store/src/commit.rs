@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    ActivitySpec, Alarm, Batch, Birth, Cause, CommitId, EventId, Fence, Fields, Holder, Identity,
-    Number, Post, Ranges, Received, RunId, SearchAttributes, Status, Time, TurnRecord, Version,
+    ActivityLive, ActivitySpec, Alarm, Batch, Birth, Cause, Code, CommitId, EventId, Fence, Fields,
+    Holder, Identity, Number, Post, Ranges, Received, RunId, SearchAttributes, Status, Time,
+    TurnRecord, Version, start,
 };
+
+use minicbor::{Decode, Encode};
 
 use crate::{Foreseen, Head, RunCancel, Snapshot};
 
@@ -115,6 +118,28 @@ impl Commit {
         }
     }
 
+    /// Whether one of its own cancels reaches an activity.
+    pub fn cancels(&self, activity: EventId) -> bool {
+        self.cancels.iter().any(|(ranges, _)| ranges.contains(activity))
+    }
+
+    /// How one of its new activities begins: it waits, or is started, unless it is cancelled too.
+    pub fn live(&self, new: &NewActivity) -> ActivityLive {
+        let mut live = ActivityLive::queued(self.now, self.now);
+        if let Some(who) = new.start.as_ref().filter(|_| !self.cancels(new.activity)) {
+            start(&mut live, who.holder.clone(), who.worker.clone(), self.now);
+        }
+        live
+    }
+
+    /// Whether the rows of its activities can be made from its own events, later.
+    pub fn tells_activities(&self) -> bool {
+        let told = self.batch.as_ref().map(|batch| batch.first..=batch.last);
+        let is_told =
+            |new: &NewActivity| told.as_ref().is_some_and(|told| told.contains(&new.activity));
+        self.activities.iter().all(is_told)
+    }
+
     /// Whether those who wait for the run's end must look afterwards.
     pub fn ends(&self) -> bool {
         self.close.is_some() || self.quarantine.is_some()
@@ -152,13 +177,16 @@ pub struct Close {
 }
 
 /// Why nobody works on a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Quarantine {
     /// Since when.
+    #[n(0)]
     pub since: Time,
     /// How often its turn has failed.
+    #[n(1)]
     pub failures: u32,
     /// How it failed last.
+    #[n(2)]
     pub reason: String,
 }
 
@@ -192,4 +220,22 @@ pub struct AttemptHit {
     pub decided_at: Time,
     /// True for a cancel, which is final for the activity; false for a stop of this attempt.
     pub cancel: bool,
+}
+
+impl AttemptHit {
+    /// The cancel that stands against an attempt which is out, if one does.
+    pub fn cancelled(run: RunId, activity: EventId, live: &ActivityLive) -> Option<Self> {
+        let (holder, record) = (live.started()?.holder.clone(), live.cancel.as_ref()?);
+        let (cause, decided_at) = (record.cause.clone(), record.decided_at);
+        Some(Self { run, activity, attempt: live.attempt, holder, cause, decided_at, cancel: true })
+    }
+
+    /// The end of the time of an attempt which is out, if a remote worker has it: nobody else
+    /// tells that.
+    pub fn late(run: RunId, activity: EventId, live: &ActivityLive, now: Time) -> Option<Self> {
+        let holder @ Holder::Remote { .. } = &live.started()?.holder else { return None };
+        let (holder, cause) = (holder.clone(), Cause::new(Code::AttemptTimedOut));
+        let attempt = live.attempt;
+        Some(Self { run, activity, attempt, holder, cause, decided_at: now, cancel: false })
+    }
 }

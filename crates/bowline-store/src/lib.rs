@@ -24,6 +24,7 @@ mod watch;
 pub mod conformance;
 pub mod memory;
 pub mod ready;
+pub mod stored;
 
 use std::{future::Future, pin::Pin};
 

@@ -6,7 +6,9 @@ use bowline_core::{
     Status, Time, TurnRecord, Version, WorkflowId, WorkflowStarted,
 };
 
-use crate::{Error, Quarantine, Result};
+use minicbor::{Decode, Encode};
+
+use crate::{Commit, Error, Quarantine, Result};
 
 /// Which run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,6 +164,37 @@ pub struct Head {
 }
 
 impl Head {
+    /// Takes in a decision that was written.
+    pub fn take(&mut self, commit: &Commit) {
+        self.version.0 += 1;
+        self.last_commit = commit.id;
+        self.consumed = self.consumed.max(commit.consumed);
+        self.status = commit.status;
+        self.next_event = commit.next_event;
+        self.history_bytes = commit.history_bytes;
+        self.record.clone_from(&commit.record);
+        if commit.cancel.is_some() {
+            self.cancel.clone_from(&commit.cancel);
+        }
+        if let Some(quarantine) = &commit.quarantine {
+            self.quarantine.clone_from(quarantine);
+        }
+        if let Some(search) = &commit.search {
+            self.search.clone_from(search);
+        }
+        if let Some(memo) = &commit.memo {
+            self.memo.clone_from(memo);
+        }
+        if commit.release || commit.close.is_some() {
+            self.holder = None;
+        }
+        if let Some(close) = &commit.close {
+            self.closed_at = Some(commit.now);
+            self.successor = close.successor;
+            self.deleted = close.delete;
+        }
+    }
+
     /// The row of a run that begins now, beside the event that says how. Its inbox is empty; a
     /// birth that wakes gets its first message after this.
     ///
@@ -219,12 +252,15 @@ fn forked(birth: &Birth) -> Option<(RunId, EventId)> {
 }
 
 /// How far a cancel of a run has come.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct RunCancel {
     /// Why, and by whom; the first request.
+    #[n(0)]
     pub cause: Cause,
     /// When it was asked for.
+    #[n(1)]
     pub requested_at: Time,
     /// When it stood in history.
+    #[n(2)]
     pub decided_at: Option<Time>,
 }

@@ -314,16 +314,7 @@ impl Core {
 
 /// A cancel that was decided after the store had started an activity and before it said so.
 pub(super) fn cancelled(claimed: &ClaimedActivity) -> Option<AttemptHit> {
-    let record = claimed.live.cancel.as_ref()?;
-    Some(AttemptHit {
-        run: claimed.run,
-        activity: claimed.activity,
-        attempt: claimed.live.attempt,
-        holder: claimed.live.started()?.holder.clone(),
-        cause: record.cause.clone(),
-        decided_at: record.decided_at,
-        cancel: true,
-    })
+    AttemptHit::cancelled(claimed.run, claimed.activity, &claimed.live)
 }
 
 /// Notes whether the outcome of a call was unknown.

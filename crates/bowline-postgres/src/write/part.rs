@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bowline_core::{Batch, Namespace, RunId, WorkflowId, codec};
-use bowline_store::Snapshot;
+use bowline_store::{Snapshot, stored};
 use uuid::Uuid;
 
 use super::{LabelEdit, Statement, Writes};
 use crate::{
-    blob::{self, int, space, uuid},
+    blob::{int, space, uuid},
     run::{self, Run},
 };
 
@@ -88,12 +88,12 @@ impl Statement {
         let search: Vec<Option<Vec<u8>>> = pairs
             .clone()
             .map(|(run, edit)| {
-                edit.search.clone().unwrap_or_else(|| blob::search_bytes(&run.head.search))
+                edit.search.clone().unwrap_or_else(|| stored::search_bytes(&run.head.search))
             })
             .collect();
         let memos: Vec<Option<Vec<u8>>> = pairs
             .map(|(run, edit)| {
-                edit.memo.clone().unwrap_or_else(|| blob::memo_bytes(&run.head.memo))
+                edit.memo.clone().unwrap_or_else(|| stored::memo_bytes(&run.head.memo))
             })
             .collect();
         let values = [
@@ -177,11 +177,8 @@ impl Statement {
             self.value(some(|run| run.waits.remote), "int8[]"),
             self.value(queues, "text[]"),
             self.value(blobs(|run| run::record_bytes(&run.head.record)), "bytea[]"),
-            self.value(blobs(|run| run.head.cancel.as_ref().map(blob::cancel_bytes)), "bytea[]"),
-            self.value(
-                blobs(|run| run.head.quarantine.as_ref().map(blob::quarantine_bytes)),
-                "bytea[]",
-            ),
+            self.value(blobs(|run| run.head.cancel.as_ref().map(codec::encode)), "bytea[]"),
+            self.value(blobs(|run| run.head.quarantine.as_ref().map(codec::encode)), "bytea[]"),
             self.value(successors, "uuid[]"),
         ];
         values.join(", ")

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{Receipt, Statement};
 use crate::{
     activity::Activity,
-    blob::{self, int, space, uuid},
+    blob::{int, space, uuid},
     inbox::Mail,
     owed::Debt,
 };
@@ -174,7 +174,7 @@ impl Statement {
     pub(super) fn marks(&mut self, new: &[(RunId, Mark)], old: &[(RunId, u64)]) {
         if !new.is_empty() {
             let numbers: Vec<i64> = new.iter().map(|(_, mark)| int(mark.number)).collect();
-            let bytes: Vec<Vec<u8>> = new.iter().map(|(_, mark)| blob::mark_bytes(mark)).collect();
+            let bytes: Vec<Vec<u8>> = new.iter().map(|(_, mark)| codec::encode(mark)).collect();
             let values = [
                 self.keys(new.iter().map(|(run, _)| *run)),
                 self.value(numbers, "int8[]"),

@@ -3,20 +3,14 @@
 //! A mark costs what its ranges and the started attempts cost, however many activities it covers:
 //! rows that wait are not touched before they are swept.
 
-use bowline_core::{Cause, EventId, Hit, Message, Ranges, RunId, cancel, limits::MARK_FROM};
+use bowline_core::{Cause, EventId, Hit, Message, Ranges, RunId, cancel, codec, limits::MARK_FROM};
 use bowline_store::{
     AttemptHit, Commit,
     ready::{Change, Mark},
 };
 use rusqlite::params;
 
-use crate::{
-    blob::{self, int},
-    db::Outcome,
-    inbox,
-    owed::debts,
-    tx::Tx,
-};
+use crate::{blob::int, db::Outcome, inbox, owed::debts, tx::Tx};
 
 /// Cancels everything that a commit wants cancelled. Answers with the attempts that must be told,
 /// and the activities that had never started.
@@ -139,7 +133,7 @@ fn mark(tx: &mut Tx<'_>, commit: &Commit, ranges: &Ranges, cause: &Cause) -> Out
     run.marks += 1;
     let (key, number) = (run.key(), run.marks);
     let mark = Mark { number, ranges: ranges.clone(), cause: cause.clone(), at: commit.now };
-    let values = params![key, int(number), blob::mark_bytes(&mark)];
+    let values = params![key, int(number), codec::encode(&mark)];
     tx.db.run("INSERT INTO marks (run, number, bytes) VALUES (?, ?, ?)", values)?;
     tx.change(Change::Marked(commit.run, mark));
     Ok(())

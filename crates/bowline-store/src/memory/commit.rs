@@ -1,8 +1,8 @@
 //! Decisions are written.
 
 use bowline_core::{
-    ActivityLive, Birth, ChildRefusal, EventId, ExternalRefusal, Hit, Link, Message, Number, Post,
-    Ranges, RunId, Time, limits, start,
+    Birth, ChildRefusal, EventId, ExternalRefusal, Hit, Link, Message, Number, Post, Ranges, RunId,
+    Time, limits,
 };
 
 use super::{Data, row::Activity};
@@ -103,36 +103,14 @@ impl Data {
             row.snapshot = commit.snapshot.clone();
         }
         let head = &mut row.head;
-        head.version.0 += 1;
-        head.last_commit = commit.id;
+        head.take(commit);
         // Dropped messages count as consumed as soon as nothing before them is unread.
         head.consumed = row.inbox.keys().next().map_or(head.inbox, |first| Number(first.0 - 1));
-        head.next_event = commit.next_event;
-        head.history_bytes = commit.history_bytes;
-        head.status = commit.status;
-        head.record = commit.record.clone();
-        head.cancel = commit.cancel.clone().or(head.cancel.take());
-        head.search = commit.search.clone().unwrap_or(std::mem::take(&mut head.search));
-        head.memo = commit.memo.clone().unwrap_or(std::mem::take(&mut head.memo));
-        head.quarantine = commit.quarantine.clone().unwrap_or(head.quarantine.take());
-        if let Some(close) = &commit.close {
-            head.closed_at = Some(commit.now);
-            head.successor = close.successor;
-            head.deleted = close.delete;
-        }
-        if commit.release || commit.close.is_some() {
-            head.holder = None;
-        }
     }
 
     fn schedule(&mut self, commit: &Commit, new: &NewActivity) {
         let (run, activity, now) = (commit.run, new.activity, commit.now);
-        let mut live = ActivityLive::queued(now, now);
-        let cancelled = commit.cancels.iter().any(|(ranges, _)| ranges.contains(activity));
-        if let Some(who) = new.start.as_ref().filter(|_| !cancelled) {
-            start(&mut live, who.holder.clone(), who.worker.clone(), now);
-        }
-        let row = Activity { spec: new.spec.clone(), live };
+        let row = Activity { spec: new.spec.clone(), live: commit.live(new) };
         self.rows.known(run).activities.insert(activity, row);
         self.moved(run, activity, now);
     }

@@ -1,6 +1,6 @@
 //! Alarms ring.
 
-use bowline_core::{AlarmKind, Cause, Code, EventId, Holder, Place, RunId, Time, time_out};
+use bowline_core::{AlarmKind, EventId, Place, RunId, Time, time_out};
 
 use super::Data;
 use crate::{AttemptHit, Fired};
@@ -42,23 +42,12 @@ impl Data {
             self.cancel(run, activity, &mark.cause, mark.at);
             return;
         }
-        let (attempt, start) = (own.live.attempt, own.live.started().cloned());
+        let (start, late) =
+            (own.live.started().cloned(), AttemptHit::late(run, activity, &own.live, now));
         let Some(step) = time_out(&own.spec, &mut own.live, now) else {
             return self.moved(run, activity, now);
         };
-        if let Some(holder @ Holder::Remote { .. }) = start.as_ref().map(|start| &start.holder) {
-            let (holder, cause) = (holder.clone(), Cause::new(Code::AttemptTimedOut));
-            let hit = AttemptHit {
-                run,
-                activity,
-                attempt,
-                holder,
-                cause,
-                decided_at: now,
-                cancel: false,
-            };
-            fired.hits.push(hit);
-        }
+        fired.hits.extend(late);
         if self.stepped(run, activity, start.as_ref(), &step, now).is_some() {
             fired.runs.push(run);
         }

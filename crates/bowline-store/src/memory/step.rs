@@ -166,16 +166,7 @@ impl Data {
     /// The cancel that stands against a started attempt.
     pub(super) fn hit(&self, run: RunId, activity: EventId) -> Option<AttemptHit> {
         let live = &self.rows.runs.get(&run)?.activities.get(&activity)?.live;
-        let (start, record) = (live.started()?, live.cancel.as_ref()?);
-        Some(AttemptHit {
-            run,
-            activity,
-            attempt: live.attempt,
-            holder: start.holder.clone(),
-            cause: record.cause.clone(),
-            decided_at: record.decided_at,
-            cancel: true,
-        })
+        AttemptHit::cancelled(run, activity, live)
     }
 
     pub(super) fn changed(&mut self, run: RunId) {

@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 
 use bowline_core::{Cause, EventId, Ranges, RunId, Time};
+use minicbor::{Decode, Encode};
 
 /// Activities of a run that were cancelled by ranges.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Mark {
-    /// Its number among the marks of its run; rising.
+    /// Its number among the marks of its run; rising. It is a column of its own where it is kept.
+    #[cbor(skip)]
     pub number: u64,
     /// Which activities.
+    #[n(0)]
     pub ranges: Ranges,
     /// Why.
+    #[n(1)]
     pub cause: Cause,
     /// When that was decided.
+    #[n(2)]
     pub at: Time,
 }
 

@@ -1,0 +1,83 @@
+//! What stores write of a run beside its columns, and how much they write: the same bytes and the
+//! same measure in every store that keeps rows.
+
+mod weight;
+
+use bowline_core::{
+    EventId, Fields, ParentClose, RequestId, Rules, RunId, SearchAttributes, WorkflowStarted, codec,
+};
+use minicbor::{Decode, Encode};
+
+pub use weight::Weight;
+
+use crate::Head;
+
+/// What of a run never changes, beside the columns that lists need.
+#[derive(Clone, Debug, Encode, Decode)]
+pub struct Origin {
+    /// The rules that it runs under.
+    #[n(0)]
+    pub rules: Rules,
+    /// The run that began it.
+    #[n(1)]
+    pub parent: Option<Above>,
+    /// The run at the top of its tree.
+    #[n(2)]
+    pub root: RunId,
+    /// The first run of its chain.
+    #[n(3)]
+    pub first_run: RunId,
+    /// The request that began it.
+    #[n(4)]
+    pub request_id: RequestId,
+    /// The run before it in its chain.
+    #[n(5)]
+    pub previous_run: Option<RunId>,
+    /// The run that it was forked from, and where.
+    #[n(6)]
+    pub forked: Option<(RunId, EventId)>,
+}
+
+/// The parent of a run.
+#[derive(Clone, Copy, Debug, Encode, Decode)]
+pub struct Above {
+    /// Which run that is.
+    #[n(0)]
+    pub run: RunId,
+    /// The event that began the child.
+    #[n(1)]
+    pub initiated: EventId,
+    /// What becomes of the child when the parent closes.
+    #[n(2)]
+    pub close: ParentClose,
+}
+
+impl Origin {
+    /// Of a run that begins.
+    pub fn of(head: &Head, started: &WorkflowStarted) -> Self {
+        let parent = started.parent.as_ref();
+        Self {
+            rules: head.rules,
+            parent: parent.map(|parent| Above {
+                run: parent.run,
+                initiated: parent.initiated,
+                close: parent.close,
+            }),
+            root: head.root,
+            first_run: head.first_run,
+            request_id: started.request_id.clone(),
+            previous_run: started.previous_run,
+            forked: head.forked,
+        }
+    }
+}
+
+/// Search attributes, if there are any.
+pub fn search_bytes(search: &SearchAttributes) -> Option<Vec<u8>> {
+    (!search.is_empty()).then(|| codec::encode(search))
+}
+
+/// A memo, if there is one.
+pub fn memo_bytes(memo: &Fields) -> Option<Vec<u8>> {
+    (!memo.is_empty()).then(|| codec::encode(memo))
+}
