@@ -25,7 +25,7 @@ use bowline_store::{
     ClaimRuns, ClaimedRun, Close, Commit, Join, NewActivity, Posting, Proof, Read, Settle,
     StartNow, StartRun, Store, Want,
 };
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, task::JoinSet};
 
 const NAMESPACE: Namespace = Namespace(1);
 const NOW: Time = Time(1_000_000);
@@ -72,7 +72,7 @@ async fn lives(store: Arc<PostgresStore>, span: Duration, at_once: usize) -> f64
             }
         })
     };
-    let mut hints = store.watch();
+    let (mut hints, mut living) = (store.watch(), JoinSet::new());
     let begun = Instant::now();
     while begun.elapsed() < span {
         let claimed = store.claim_runs(claim(epoch)).await.expect("it is alive");
@@ -81,7 +81,7 @@ async fn lives(store: Arc<PostgresStore>, span: Duration, at_once: usize) -> f64
         }
         for one in claimed {
             let (store, room, ended) = (store.clone(), room.clone(), ended.clone());
-            tokio::spawn(async move {
+            living.spawn(async move {
                 live(&store, one).await;
                 ended.fetch_add(1, Ordering::Relaxed);
                 room.add_permits(1);
@@ -89,7 +89,10 @@ async fn lives(store: Arc<PostgresStore>, span: Duration, at_once: usize) -> f64
         }
     }
     starting.abort();
-    ended.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64()
+    let done = ended.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
+    // Whatever is on its way needs the store.
+    living.join_all().await;
+    done
 }
 
 fn claim(epoch: Epoch) -> ClaimRuns {
