@@ -13,5 +13,6 @@ mod operation;
 mod program;
 mod python;
 mod replicas;
+mod rust;
 mod server;
 mod typescript;
