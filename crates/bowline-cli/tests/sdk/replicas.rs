@@ -41,7 +41,10 @@ fn bad_input() {
 fn what_one_server_is_told_another_knows() {
     let Some(interpreter) = python::interpreter() else { return };
     let fleet = Fleet::start();
-    let servers: Vec<&str> = fleet.replicas.iter().map(|server| server.address.as_str()).collect();
+    let addresses = fleet.replicas.iter().map(|server| server.address.as_str());
+    // Behind them, in the same order, where each server shows what it counts.
+    let servers: Vec<&str> =
+        addresses.chain(fleet.replicas.iter().map(|server| server.http.as_str())).collect();
     python::run(&interpreter, "replicas.py", &servers);
 }
 

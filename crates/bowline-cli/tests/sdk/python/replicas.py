@@ -5,6 +5,7 @@ import asyncio
 import logging
 import sys
 import time
+import urllib.request
 
 from bad_input import SPACE, Raw, complete, schedule
 from flows import Chat
@@ -73,10 +74,9 @@ async def raw_queries(a: Raw, b: Raw, c: Raw) -> None:
         **SPACE, execution=WorkflowExecution(workflow_id="asked"),
         query=WorkflowQuery(query_type="state"),
     )
-    # Before the first turn it waits for one, and rides along.
+    # While a turn is due it waits for one, and rides along.
     beside = asyncio.create_task(b.call("query_workflow", question))
-    await until_said()
-    turn = await a.turn()
+    turn = await turn_with_queries(a)
     assert len(turn.queries) == 1, turn.queries
     result = WorkflowQueryResult(
         result_type=QueryResultType.QUERY_RESULT_TYPE_ANSWERED, answer=VALUE
@@ -101,10 +101,29 @@ async def raw_queries(a: Raw, b: Raw, c: Raw) -> None:
     await terminate(a, "asked")
 
 
-async def until_said() -> None:
+async def turn_with_queries(raw: Raw) -> PollWorkflowTaskQueueResponse:
     """A question that has come to one server is known to all a moment later. One that is not known
-    yet when a turn is taken waits for the next: that is right, and not what is looked at here."""
-    await asyncio.sleep(0.5)
+    yet when a turn is taken waits for the next, so there is always a next one."""
+    while not (turn := await raw.turn()).queries:
+        answer = RespondWorkflowTaskCompletedRequest(
+            **SPACE, task_token=turn.task_token, identity="raw",
+            force_create_new_workflow_task=True,
+        )
+        await raw.call("respond_workflow_task_completed", answer)
+    return turn
+
+
+async def until_polled(health: str) -> None:
+    """Waits until a worker listens on its control channel at this server, which counts it."""
+    counted = "worker_control_task_poll_count 0"
+    while counted.endswith(" 0"):
+        counted = await asyncio.to_thread(control_polls, health)
+
+
+def control_polls(health: str) -> str:
+    with urllib.request.urlopen(f"http://{health}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    return next(line for line in lines if line.startswith("worker_control_task_poll_count"))
 
 
 async def terminate(raw: Raw, name: str) -> None:
@@ -127,7 +146,8 @@ async def pushed(a: Raw, b: Raw, c: Raw) -> None:
     second = await activity(b, "pushed", worker_instance_key="w")
     poll = PollNexusTaskQueueRequest(**SPACE, task_queue=control, identity="raw")
     listening = asyncio.create_task(b.call("poll_nexus_task_queue", poll))
-    await until_said()
+    _, health_of_b, _ = sys.argv[4:7]
+    await until_polled(health_of_b)
     begun = time.time()
     await terminate(c, "pushed")
     told = set()
