@@ -1,5 +1,7 @@
 //! A worker and a client in one process, in a language of somebody's choice, as `cargo xtask test`
 //! has built it. It plays the scenes that its command line names, one line of JSON for each.
+//!
+//! A language's own file says how its program is started, and what only that one plays.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +12,54 @@ use std::{
 
 use serde_json::Value;
 
-use crate::server::Server;
+use crate::{fleet::Fleet, server::Server};
+
+/// What the program of every language plays, in this order.
+const SCENES: &[&str] = &[
+    "hello",
+    "signals",
+    "queries",
+    "updates",
+    "children",
+    "pushed",
+    "terminated",
+    "by_workflow",
+    "cleans_up",
+    "timers",
+    "continues",
+    "local",
+    "retries",
+    "signal_with_start",
+    "markers",
+];
+
+/// The SDK's own replayer reads every history that there is.
+const REPLAY: &str = "replay";
+
+/// The tests that every language has.
+macro_rules! tests {
+    ($program:ident) => {
+        /// What every user of the SDK meets, and what only this one has.
+        #[test]
+        fn plays_every_scene() {
+            $program.plays_every_scene();
+        }
+
+        /// The same, where three servers share a database: every connection ends at another one.
+        #[test]
+        fn plays_every_scene_at_three_servers() {
+            $program.plays_every_scene_at_three_servers();
+        }
+
+        /// Another worker goes on where one was killed.
+        #[test]
+        fn loses_a_worker() {
+            $program.loses_a_worker();
+        }
+    };
+}
+
+pub(crate) use tests;
 
 /// What was prepared under this name; none if this machine lacks what it needs, which is said.
 pub(crate) fn prepared(language: &str, variable: &str) -> Option<OsString> {
@@ -35,14 +84,54 @@ pub(crate) fn say(line: &str) {
 pub(crate) struct Program {
     /// How the language is called.
     pub(crate) language: &'static str,
-    /// Makes the command, which wants an address and scenes.
-    pub(crate) command: Box<dyn Fn() -> Command>,
+    /// The command, which wants an address and scenes; none if this machine has no such SDK.
+    pub(crate) command: fn() -> Option<Command>,
+    /// What it plays besides.
+    pub(crate) own: &'static [&'static str],
 }
 
 impl Program {
-    /// Plays scenes at a server, in this order; each of them must be told to have passed.
+    /// Plays everything at a server of its own.
     #[track_caller]
-    pub(crate) fn plays(&self, address: &str, scenes: &[&str]) {
+    pub(crate) fn plays_every_scene(&self) {
+        self.plays(&[SCENES, self.own].concat());
+    }
+
+    /// Plays these at a server of its own, in this order.
+    #[track_caller]
+    pub(crate) fn plays(&self, scenes: &[&str]) {
+        if self.is_here() {
+            self.plays_at(&Server::start().address, &[scenes, &[REPLAY]].concat());
+        }
+    }
+
+    /// Plays everything where nobody knows which of three servers answers.
+    #[track_caller]
+    pub(crate) fn plays_every_scene_at_three_servers(&self) {
+        if self.is_here() {
+            let scenes = [SCENES, self.own, &[REPLAY]].concat();
+            self.plays_at(&Fleet::start().address, &scenes);
+        }
+    }
+
+    /// One worker is killed with a run in its cache and an activity in its hands; another one goes
+    /// on with both.
+    #[track_caller]
+    pub(crate) fn loses_a_worker(&self) {
+        if !self.is_here() {
+            return;
+        }
+        let server = Server::start();
+        let mut first = self.worker(&server);
+        self.plays_at(&server.address, &["begin"]);
+        first.kill();
+        let _second = self.worker(&server);
+        self.plays_at(&server.address, &["finish", REPLAY]);
+    }
+
+    /// Each scene must be told to have passed.
+    #[track_caller]
+    fn plays_at(&self, address: &str, scenes: &[&str]) {
         let mut command = self.with(address, scenes);
         let output = command.stdin(Stdio::null()).output().expect("the program runs");
         let told = Told::read(self.language, &output);
@@ -52,16 +141,8 @@ impl Program {
         assert!(output.status.success(), "{} ended badly\n--- err\n{err}", self.language);
     }
 
-    /// One worker is killed with a run in its cache and an activity in its hands; another one goes
-    /// on with both.
-    #[track_caller]
-    pub(crate) fn loses_a_worker(&self) {
-        let server = Server::start();
-        let mut first = self.worker(&server);
-        self.plays(&server.address, &["begin"]);
-        first.kill();
-        let _second = self.worker(&server);
-        self.plays(&server.address, &["finish", "replay"]);
+    fn is_here(&self) -> bool {
+        (self.command)().is_some()
     }
 
     fn worker(&self, server: &Server) -> Script {
@@ -71,7 +152,7 @@ impl Program {
     }
 
     fn with(&self, address: &str, scenes: &[&str]) -> Command {
-        let mut command = (self.command)();
+        let mut command = (self.command)().expect("it was looked for before");
         command.arg(address).args(scenes);
         command
     }
