@@ -171,18 +171,24 @@ impl Runs {
         &self,
         claim: &ClaimRuns,
     ) -> impl Iterator<Item = (&Lane<Want>, &BTreeMap<u64, RunId>)> {
-        let from = (claim.want, claim.namespace, Queue::default(), Name::default());
-        let any_name = claim.names.is_empty() && claim.want != Want::Turn;
-        let any_queue = claim.queues.is_empty() && claim.want == Want::Intake;
-        self.lanes
-            .range(from..)
-            .take_while(|((want, namespace, ..), _)| {
-                (*want, *namespace) == (claim.want, claim.namespace)
-            })
-            .filter(move |((_, _, queue, name), _)| {
-                (any_queue || claim.queues.contains(queue))
-                    && (any_name || claim.names.contains(name))
-            })
+        let (want, namespace) = (claim.want, claim.namespace);
+        let any_name = claim.names.is_empty() && want != Want::Turn;
+        let any_queue = claim.queues.is_empty() && want == Want::Intake;
+        // Other queues, however many there are, are not looked at.
+        let queues: BTreeSet<&Queue> = claim.queues.iter().collect();
+        let starts = match any_queue {
+            true => vec![None],
+            false => queues.into_iter().map(Some).collect(),
+        };
+        let lanes = starts.into_iter().flat_map(move |only: Option<&Queue>| {
+            let from = only.cloned().unwrap_or_default();
+            self.lanes.range((want, namespace, from, Name::default())..).take_while(
+                move |((of, at, queue, _), _)| {
+                    (*of, *at) == (want, namespace) && only.is_none_or(|only| only == queue)
+                },
+            )
+        });
+        lanes.filter(move |((.., name), _)| any_name || claim.names.contains(name))
     }
 
     pub(super) fn holder(&self, run: RunId) -> Option<Fence> {
