@@ -24,6 +24,7 @@ mod file;
 mod flow;
 mod fork;
 mod fork_child;
+mod idle;
 mod in_step;
 mod keeping;
 mod ladder;
