@@ -110,6 +110,10 @@ pub struct TurnRecord {
     /// has noted yet, because nobody waits for them.
     #[n(5)]
     pub skipped: Option<Ranges>,
+    /// When its first turn was due, where that was later than its start: a delay, a schedule, the
+    /// pause before a retry. Lists show it, of closed runs too.
+    #[n(6)]
+    pub begins_at: Option<Time>,
 }
 
 impl TurnRecord {

@@ -251,7 +251,8 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
         notes.push(Note::Outstanding(note));
     }
     draft.successor = closing.next;
-    draft.record = TurnRecord::default();
+    let begins_at = draft.record.begins_at;
+    draft.record = TurnRecord { begins_at, ..TurnRecord::default() };
     (draft.wants_turn, draft.told) = (false, false);
     draft.record_at(closing.time, event, notes, closing.wire);
 }

@@ -96,6 +96,7 @@ pub fn begin_with(begin: Begin, worker: Option<StartTurn>) -> (Birth, Option<Tok
     draft.record_at(now, started, Vec::new(), wire);
     signals.into_iter().for_each(|signal| decide_signal(&mut draft, signal));
     let delayed = draft.state.delayed;
+    draft.record.begins_at = delayed.then_some(draft.state.since);
     if !native && !delayed {
         draft.wants_turn = true;
         decide::turn::schedule(&mut draft);

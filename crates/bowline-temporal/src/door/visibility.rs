@@ -6,17 +6,18 @@ use bowline_core::{RunId, Time};
 use bowline_engine::store::{Filter, Head};
 use temporalio_protos::temporal::api::{
     common::v1::Payload,
+    workflow::v1::WorkflowExecutionInfo,
     workflowservice::v1::{count_workflow_executions_response::AggregationGroup, *},
 };
 use tonic::Request;
 
-use super::{Door, namespace::Space, workflow};
+use super::{Door, namespace::Space, shown, workflow};
 use crate::{
     limits,
     status::{self, Answer},
     translate::word,
 };
-use language::{Kin, Query};
+use language::{Kin, Query, Sorted};
 
 type Place = (Time, RunId);
 
@@ -33,8 +34,8 @@ pub(super) async fn list(
     let wanted = usize::try_from(request.page_size).unwrap_or(0);
     let wanted = if wanted == 0 { limits::LIST_PAGE } else { wanted.min(limits::LIST_PAGE) };
     let mut after = read_token(space, &request.next_page_token)?;
-    if query.by_close {
-        return sorted(space, &query, after, wanted).await;
+    if let Some(by) = query.sorted {
+        return sorted(space, &query, by, (after, wanted)).await;
     }
     let mut family = Family::default();
     let mut executions = Vec::new();
@@ -42,8 +43,8 @@ pub(super) async fn list(
         let (heads, next) = page(space, &query, after).await?;
         let mut heads = heads.into_iter();
         for head in heads.by_ref() {
-            if query.accepts(&head, &family.kin(space, &query, &head).await?) {
-                executions.push(workflow::info(&head, None)?);
+            if query.accepts(&head, &family.asked(space, &query, &head).await?) {
+                executions.push(listed(&head, &family.kin(space, &head).await?)?);
             }
             after = Some((head.started_at, head.run));
             if executions.len() == wanted {
@@ -58,20 +59,20 @@ pub(super) async fn list(
     }
 }
 
-/// A page in the order of closing. Stores have no such order, so all runs that are meant are read.
+/// A page in an order that stores do not have: all runs that are meant are read.
 async fn sorted(
     space: &Space,
     query: &Query,
-    after: Option<Place>,
-    wanted: usize,
+    by: Sorted,
+    (after, wanted): (Option<Place>, usize),
 ) -> Answer<ListWorkflowExecutionsResponse> {
-    let place = |head: &Head| (head.closed_at.unwrap_or(Time::MAX), head.run);
+    let place = |head: &Head| (by.of(head), head.run);
     let mut family = Family::default();
     let (mut found, mut from) = (Vec::new(), None);
     loop {
         let (heads, next) = page(space, query, from).await?;
         for head in heads {
-            if query.accepts(&head, &family.kin(space, query, &head).await?) {
+            if query.accepts(&head, &family.asked(space, query, &head).await?) {
                 found.push(head);
             }
         }
@@ -97,11 +98,24 @@ async fn sorted(
     let more = found.len() > wanted;
     found.truncate(wanted);
     let next_page_token = found.last().filter(|_| more).map(|head| token(place(head)));
-    let shown = found.iter().map(|head| workflow::info(head, None));
+    let mut executions = Vec::with_capacity(found.len());
+    for head in &found {
+        executions.push(listed(head, &family.kin(space, head).await?)?);
+    }
     Ok(ListWorkflowExecutionsResponse {
-        executions: shown.collect::<Answer<_>>()?,
+        executions,
         next_page_token: next_page_token.unwrap_or_default(),
     })
+}
+
+/// A run as lists show it.
+fn listed(head: &Head, kin: &Kin) -> Answer<WorkflowExecutionInfo> {
+    let parent = head.parent.zip(kin.parent.as_ref());
+    let parent = parent.map(|((run, _), id)| shown::execution(run, &id.as_str().into()));
+    let root = kin.root.as_ref().map(|id| shown::execution(head.root, &id.as_str().into()));
+    let info = workflow::info(head, None)?;
+    let root_execution = root.or(info.root_execution);
+    Ok(WorkflowExecutionInfo { parent_execution: parent, root_execution, ..info })
 }
 
 /// What runs are called that others belong to, as far as somebody asked.
@@ -109,10 +123,15 @@ async fn sorted(
 struct Family(std::collections::BTreeMap<RunId, Option<String>>);
 
 impl Family {
-    async fn kin(&mut self, space: &Space, query: &Query, head: &Head) -> Answer<Kin> {
-        if !query.asks_for_kin() {
-            return Ok(Kin::default());
+    /// As far as a query asks for it.
+    async fn asked(&mut self, space: &Space, query: &Query, head: &Head) -> Answer<Kin> {
+        match query.asks_for_kin() {
+            true => self.kin(space, head).await,
+            false => Ok(Kin::default()),
         }
+    }
+
+    async fn kin(&mut self, space: &Space, head: &Head) -> Answer<Kin> {
         let parent = match head.parent {
             Some((parent, _)) => self.name(space, parent).await?,
             None => None,
@@ -155,7 +174,7 @@ pub(super) async fn count(
     loop {
         let (heads, next) = page(space, &query, after).await?;
         for head in &heads {
-            if !query.accepts(head, &family.kin(space, &query, head).await?) {
+            if !query.accepts(head, &family.asked(space, &query, head).await?) {
                 continue;
             }
             *by_status.entry(word::status(head.status).into()).or_default() += 1;

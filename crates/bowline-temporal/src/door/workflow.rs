@@ -151,7 +151,7 @@ pub(super) fn info(head: &Head, state: Option<&State>) -> Answer<WorkflowExecuti
     let parent = state.and_then(|state| state.started.parent.as_ref());
     let root = state.and_then(|state| state.started.root.as_ref());
     let own = shown::execution(head.run, &head.workflow_id);
-    let lasted = head.closed_at.map(|closed| time::span(closed.since(head.started_at)));
+    let lasted = head.closed_at.map(|closed| time::span(closed.since(begins(head))));
     Ok(WorkflowExecutionInfo {
         r#type: Some(shown::workflow_type(&head.name)),
         start_time: Some(time::moment(head.started_at)),
@@ -159,7 +159,7 @@ pub(super) fn info(head: &Head, state: Option<&State>) -> Answer<WorkflowExecuti
         status: word::status(head.status).into(),
         history_length: length,
         parent_execution: parent.map(|p| shown::execution(p.run, &p.workflow_id)),
-        execution_time: Some(time::moment(begins(head, state))),
+        execution_time: Some(time::moment(begins(head))),
         memo: Some(payload::memo(&head.memo).map_err(bad)?.unwrap_or_default()),
         search_attributes: Some(payload::search(&head.search).map_err(bad)?.unwrap_or_default()),
         task_queue: head.queue.to_string(),
@@ -173,9 +173,9 @@ pub(super) fn info(head: &Head, state: Option<&State>) -> Answer<WorkflowExecuti
     })
 }
 
-fn begins(head: &Head, state: Option<&State>) -> Time {
-    let delay = state.and_then(|state| state.started.delay);
-    delay.map_or(head.started_at, |delay| head.started_at.after(delay.0))
+/// When a run was to have its first turn.
+pub(super) fn begins(head: &Head) -> Time {
+    head.record.begins_at.unwrap_or(head.started_at)
 }
 
 fn options(spec: &ActivitySpec) -> Answer<ActivityOptions> {

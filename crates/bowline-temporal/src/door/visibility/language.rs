@@ -12,6 +12,7 @@ use bowline_core::{Status, Time};
 use bowline_engine::store::{Filter, Head, Order};
 use temporalio_protos::temporal::api::enums::v1::WorkflowExecutionStatus;
 
+use crate::door::workflow::begins;
 use term::{Comparison, Term};
 use word::Words;
 
@@ -25,10 +26,28 @@ const LENGTH_MAX: usize = 16 * 1024;
 pub(super) struct Query {
     condition: Option<Condition>,
     order: Order,
-    /// Sorted by the moment of closing, and not of beginning; open runs are the newest.
-    pub(super) by_close: bool,
+    /// Sorted by another moment than that of its start, in which stores have their runs.
+    pub(super) sorted: Option<Sorted>,
     /// Counted by status.
     pub(super) groups: bool,
+}
+
+/// A moment that runs can be sorted by, although no store does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sorted {
+    /// When they were to have their first turn.
+    Beginning,
+    /// When they closed; open runs are the newest.
+    Close,
+}
+
+impl Sorted {
+    pub(super) fn of(self, head: &Head) -> Time {
+        match self {
+            Self::Beginning => begins(head),
+            Self::Close => head.closed_at.unwrap_or(Time::MAX),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -46,8 +65,8 @@ impl Query {
             return Err(format!("invalid query: it is longer than {LENGTH_MAX} bytes"));
         }
         let mut words = Words::read(text)?;
-        let (order, by_close) = (Order::default(), false);
-        let mut query = Self { condition: None, order, by_close, groups: false };
+        let (order, sorted) = (Order::default(), None);
+        let mut query = Self { condition: None, order, sorted, groups: false };
         if !words.is_at_end() && !words.sees("ORDER") && !words.sees("GROUP") {
             query.condition = Some(any(&mut words, 0)?);
         }
@@ -62,9 +81,10 @@ impl Query {
         if words.takes("ORDER") {
             words.expect("BY")?;
             let field = words.name()?;
-            query.by_close = match field.as_str() {
-                "StartTime" | "ExecutionTime" => false,
-                "CloseTime" => true,
+            query.sorted = match field.as_str() {
+                "StartTime" => None,
+                "ExecutionTime" => Some(Sorted::Beginning),
+                "CloseTime" => Some(Sorted::Close),
                 _ => return Err(format!("invalid query: cannot order by {field:?}")),
             };
             query.order = if words.takes("ASC") { Order::Oldest } else { Order::Newest };

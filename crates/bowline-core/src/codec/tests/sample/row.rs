@@ -73,7 +73,7 @@ pub(crate) fn activities() -> [(&'static str, ActivityLive); 4] {
 }
 
 /// Turn records: of a turn that is out, of one that waits, and of a native run.
-pub(crate) fn records() -> [(&'static str, TurnRecord); 3] {
+pub(crate) fn records() -> [(&'static str, TurnRecord); 4] {
     let start = TurnStart {
         event: id(6),
         at: Time(7),
@@ -104,12 +104,15 @@ pub(crate) fn records() -> [(&'static str, TurnRecord); 3] {
         admitted: vec![request()],
         serial: 12,
         skipped: None,
+        begins_at: None,
     };
+    let delayed = TurnRecord { begins_at: Some(Time(9)), ..TurnRecord::default() };
     let native = TurnRecord { skipped: Some(ranges()), ..TurnRecord::default() };
     [
         ("TurnRecord-Waiting", record(None)),
         ("TurnRecord-Out", record(Some(start))),
         ("TurnRecord-Native", native),
+        ("TurnRecord-Delayed", delayed),
     ]
 }
 

@@ -6,7 +6,10 @@ use bowline_core::{SearchValue, Time};
 use bowline_engine::store::Head;
 
 use super::{Kin, status_name, word::Words};
-use crate::translate::{time, word};
+use crate::{
+    door::workflow::begins,
+    translate::{time, word},
+};
 
 /// One comparison.
 #[derive(Debug)]
@@ -133,8 +136,7 @@ fn of_words(words: &mut Words) -> Result<Comparison, String> {
 
 /// Fields that Temporal has and this server does not keep for lists.
 fn check_field(field: &str) -> Result<(), String> {
-    const UNKNOWN: &[&str] = &["BuildIds", "TemporalChangeVersion"];
-    match UNKNOWN.contains(&field) {
+    match field == "BuildIds" {
         true => Err(format!("invalid query: runs cannot be found by {field} yet")),
         false => Ok(()),
     }
@@ -148,10 +150,11 @@ fn found(head: &Head, kin: &Kin, field: &str) -> Option<Found> {
         "WorkflowType" => Found::Text(head.name.to_string()),
         "TaskQueue" => Found::Text(head.queue.to_string()),
         "ExecutionStatus" => Found::Text(status_name(word::status(head.status).into()).to_owned()),
-        "StartTime" | "ExecutionTime" => Found::Time(head.started_at),
+        "StartTime" => Found::Time(head.started_at),
+        "ExecutionTime" => Found::Time(begins(head)),
         "CloseTime" => Found::Time(head.closed_at?),
         "ExecutionDuration" => {
-            count(u64::try_from(head.closed_at?.since(head.started_at).as_nanos()).ok()?)
+            count(u64::try_from(head.closed_at?.since(begins(head)).as_nanos()).ok()?)
         }
         "HistoryLength" => count(head.next_event.0 - 1),
         "HistorySizeBytes" => count(head.history_bytes),

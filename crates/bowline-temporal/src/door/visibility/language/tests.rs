@@ -6,7 +6,7 @@ use bowline_core::{
 };
 use bowline_engine::store::{Head, Order};
 
-use super::{Kin, Query};
+use super::{Kin, Query, Sorted};
 
 fn head() -> Head {
     let field = |value| SearchField { value, wire: None };
@@ -79,8 +79,10 @@ fn order_and_groups_are_read() {
     assert_eq!(Query::parse("ORDER BY StartTime ASC").unwrap().order, Order::Oldest);
     assert_eq!(Query::parse("Rush = true ORDER BY StartTime").unwrap().order, Order::Newest);
     assert!(Query::parse("GROUP BY ExecutionStatus").unwrap().groups);
-    assert!(Query::parse("ORDER BY CloseTime DESC").unwrap().by_close);
-    assert!(!Query::parse("ORDER BY ExecutionTime").unwrap().by_close);
+    let sorted = |text| Query::parse(text).unwrap().sorted;
+    assert_eq!(sorted("ORDER BY CloseTime DESC"), Some(Sorted::Close));
+    assert_eq!(sorted("ORDER BY ExecutionTime"), Some(Sorted::Beginning));
+    assert_eq!(sorted("ORDER BY StartTime"), None);
     assert!(Query::parse("RootWorkflowId = 'x'").unwrap().asks_for_kin());
     assert!(!Query::parse("WorkflowId = 'x'").unwrap().asks_for_kin());
 }
