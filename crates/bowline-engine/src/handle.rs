@@ -338,6 +338,15 @@ impl Engine {
         self.core.grown(run, id).await
     }
 
+    /// Waits until a run is closed. What closes it, if that was sent already, is taken in here and
+    /// now.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn closed(&self, run: RunId) -> Result<Head> {
+        Box::pin(self.core.closed(run)).await
+    }
+
     /// Lists runs.
     ///
     /// # Errors

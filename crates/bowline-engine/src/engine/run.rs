@@ -1,5 +1,7 @@
 //! Reading runs: their heads, histories and endings.
 
+use std::sync::Arc;
+
 use bowline_core::{
     Asked, Batch, Command, Draft, Event, EventId, EventKind, Number, Payload, Received, RunEnding,
     RunId, State, Time, TurnRecord, codec,
@@ -141,6 +143,27 @@ impl Core {
             let head = self.head_of(run).await?;
             if head.next_event > id || !head.status.is_open() {
                 return Ok(head);
+            }
+            tokio::select! {
+                biased;
+                () = follower.changed() => {}
+                () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
+            }
+        }
+    }
+
+    /// Waits until a run is closed. What closes it may be in its inbox: nobody is waited for to
+    /// take that in.
+    pub(crate) async fn closed(self: &Arc<Self>, run: RunId) -> Result<Head> {
+        let mut follower = self.followers.follower();
+        self.followers.follow_end(&mut follower, run)?;
+        loop {
+            let read = self.read(Read::state(run)).await?;
+            if !read.head.status.is_open() {
+                return Ok(read.head);
+            }
+            if !read.inbox.is_empty() && self.take_in(&read).await? {
+                continue;
             }
             tokio::select! {
                 biased;

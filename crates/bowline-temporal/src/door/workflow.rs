@@ -21,7 +21,7 @@ use temporalio_protos::temporal::api::{
 };
 use tonic::Request;
 
-use super::{Door, namespace::Space, shown};
+use super::{Door, namespace::Space, poll, shown};
 use crate::{
     limits,
     status::{self, Answer},
@@ -85,6 +85,7 @@ pub(super) async fn terminate(
     door: &Door,
     request: Request<TerminateWorkflowExecutionRequest>,
 ) -> Answer<TerminateWorkflowExecutionResponse> {
+    let patience = poll::patience(&request, limits::WAIT);
     let request = request.into_inner();
     let space = &*door.space(&request.namespace).await?;
     let named = request.workflow_execution.as_ref();
@@ -96,6 +97,13 @@ pub(super) async fn terminate(
     let details = payload::take(request.details.as_ref());
     let done = space.engine.terminate_with(Address::Run(head.run), cause, details).await;
     done.map_err(status::of)?;
+    // That it will be closed is certain by now; whoever asks next should find that it is.
+    let closed = poll::while_open(door, space.engine.closed(head.run));
+    match tokio::time::timeout(patience, closed).await {
+        Ok(Ok(Err(error))) => tracing::warn!(%error, run = %head.run, "not known to be closed yet"),
+        Ok(_) => {}
+        Err(_) => tracing::warn!(run = %head.run, "a termination takes its time"),
+    }
     Ok(TerminateWorkflowExecutionResponse::default())
 }
 

@@ -7,7 +7,7 @@ use temporalio_protos::temporal::api::{
     workflowservice::v1::*,
 };
 
-use crate::world::{QUEUE, SPACE, World, complete, queue, start};
+use crate::world::{QUEUE, SPACE, World, complete, named, queue, seconds, start};
 
 fn child(id: &str) -> Command {
     let child = StartChildWorkflowExecutionCommandAttributes {
@@ -91,4 +91,88 @@ async fn runs_are_listed_in_the_order_of_closing() {
     assert_eq!(found(&world, closed).await, ["second", "first"]);
     assert_eq!(found(&world, "ORDER BY StartTime ASC").await, ["first", "second", "third"]);
     assert_eq!(found(&world, "ORDER BY ExecutionTime").await, ["third", "second", "first"]);
+}
+
+/// What is delayed begins later than it was started: lists say so, and find and sort it by that.
+#[tokio::test]
+async fn a_delayed_run_is_listed_with_the_time_of_its_first_turn() {
+    const YEARS: i64 = 60 * 365 * 24 * 3_600;
+    let world = World::new().await;
+    let delayed = StartWorkflowExecutionRequest {
+        workflow_start_delay: Some(seconds(YEARS)),
+        ..start(SPACE, "delayed")
+    };
+    world.start(delayed).await;
+    world.start(start(SPACE, "plain")).await;
+    let list = ListWorkflowExecutionsRequest { namespace: SPACE.into(), ..Default::default() };
+    let page: ListWorkflowExecutionsResponse = world.call(list).await.expect("a list");
+    for info in &page.executions {
+        let id = &info.execution.as_ref().expect("its id").workflow_id;
+        let begins = info.execution_time.as_ref().expect("it begins").seconds;
+        let waits = begins - info.start_time.as_ref().expect("it was started").seconds;
+        assert_eq!(waits, if id == "delayed" { YEARS } else { 0 }, "{id}");
+    }
+    assert_eq!(found(&world, "ORDER BY ExecutionTime ASC").await, ["plain", "delayed"]);
+    assert_eq!(found(&world, "ORDER BY ExecutionTime DESC").await, ["delayed", "plain"]);
+    assert_eq!(found(&world, "ORDER BY StartTime ASC").await, ["delayed", "plain"]);
+    let described: DescribeWorkflowExecutionResponse = world
+        .call(DescribeWorkflowExecutionRequest {
+            namespace: SPACE.into(),
+            execution: Some(named("delayed")),
+        })
+        .await
+        .expect("it is there");
+    let at = described.workflow_execution_info.expect("it is told").execution_time;
+    let at = at.expect("it begins");
+    let is_it = page.executions.iter().any(|info| info.execution_time.as_ref() == Some(&at));
+    assert!(is_it, "a description says the same");
+    let later = "ExecutionTime > '2070-01-01T00:00:00Z'";
+    assert_eq!(found(&world, later).await, ["delayed"]);
+    assert!(found(&world, &later.replace("Execution", "Start")).await.is_empty());
+    // Closed runs are shown so, too.
+    world.terminate("delayed").await;
+    assert_eq!(found(&world, "ORDER BY ExecutionTime ASC").await, ["plain", "delayed"]);
+}
+
+/// Lists name the parent of a run, and the run at the top.
+#[tokio::test]
+async fn a_list_names_the_parent_of_a_child() {
+    let world = World::new().await;
+    let top = world.start(start(SPACE, "top")).await;
+    let turn = world.turn(SPACE).await;
+    world.answer(SPACE, &turn, vec![child("below")]).await.expect("it is taken");
+    let list = ListWorkflowExecutionsRequest {
+        namespace: SPACE.into(),
+        query: "ParentWorkflowId = 'top'".into(),
+        ..Default::default()
+    };
+    let page: ListWorkflowExecutionsResponse = world.call(list).await.expect("a list");
+    let [below] = &page.executions[..] else { panic!("one child: {page:?}") };
+    for named in [&below.parent_execution, &below.root_execution] {
+        let named = named.as_ref().expect("it is named");
+        assert_eq!((named.workflow_id.as_str(), &named.run_id), ("top", &top));
+    }
+}
+
+/// Who terminates a run finds it closed: in lists, in counts, and by its id being free again.
+#[tokio::test]
+async fn a_terminated_run_is_closed_when_the_answer_comes() {
+    let world = World::new().await;
+    for round in 0..20 {
+        let request_id = format!("start {round}");
+        world.start(StartWorkflowExecutionRequest { request_id, ..start(SPACE, "w") }).await;
+        // Also while a worker has its turn.
+        if round % 2 == 0 {
+            world.turn(SPACE).await;
+        }
+        world.terminate("w").await;
+        assert!(found(&world, "ExecutionStatus = 'Running'").await.is_empty(), "round {round}");
+    }
+    let again = TerminateWorkflowExecutionRequest {
+        namespace: SPACE.into(),
+        workflow_execution: Some(named("w")),
+        ..Default::default()
+    };
+    let refused = world.call::<_, TerminateWorkflowExecutionResponse>(again).await;
+    assert_eq!(refused.expect_err("it is closed").code(), tonic::Code::NotFound);
 }

@@ -143,6 +143,16 @@ impl World {
         self.call(poll).await.expect("an activity")
     }
 
+    /// Ends a run without asking its code.
+    pub(crate) async fn terminate(&self, id: &str) {
+        let terminate = TerminateWorkflowExecutionRequest {
+            namespace: SPACE.into(),
+            workflow_execution: Some(named(id)),
+            ..Default::default()
+        };
+        let _: TerminateWorkflowExecutionResponse = self.call(terminate).await.expect("it ends");
+    }
+
     pub(crate) async fn history(&self, space: &str, id: &str) -> Vec<HistoryEvent> {
         let page = GetWorkflowExecutionHistoryRequest {
             namespace: space.into(),
