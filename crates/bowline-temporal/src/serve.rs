@@ -2,6 +2,7 @@
 
 mod calls;
 mod handover;
+mod large;
 
 use std::{io, net::SocketAddr, time::Duration};
 

@@ -18,7 +18,7 @@ use tonic::{
     server::NamedService,
 };
 
-use super::calls::Meter;
+use super::{calls::Meter, large};
 
 type Back = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -94,7 +94,7 @@ where
         let (method, meter) = (Meter::method(request.uri().path()), self.meter.clone());
         let answering = self.service.call(request);
         Box::pin(async move {
-            let answer = answering.await?;
+            let answer = large::reworded(answering.await?);
             meter.answered(method, answer.headers());
             Ok(answer.map(|body| Body::new(Leaving { body, handover })))
         })
