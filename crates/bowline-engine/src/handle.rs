@@ -16,7 +16,7 @@ use bowline_store::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Answered, Builder, CancelRequest, CancelledOne, Eager, Metrics, Prepared, QueryAnswer,
+    Along, Answered, Builder, CancelRequest, CancelledOne, Metrics, Prepared, QueryAnswer,
     Question, QueueOptions, RemoteActivity, RemoteHeartbeat, RemoteTurn, Result, RunEnd, Schedules,
     StartOptions, Started, Taken, UpdateWait, Wait,
     engine::{Core, Doors, run::WhenParked},
@@ -247,6 +247,11 @@ impl Engine {
         Box::pin(self.core.answer_query(run, id, answer)).await
     }
 
+    /// Whoever was to be asked has gone before it could be: somebody else is asked.
+    pub fn return_query(&self, run: RunId, id: AskId) {
+        self.core.return_query(run, id);
+    }
+
     /// Asks a run's code for something that does not change it. Closed runs answer too.
     ///
     /// # Errors
@@ -449,21 +454,22 @@ impl Engine {
         answer: impl Fn(Token) -> TurnAnswer,
         again: Option<StartTurn>,
     ) -> Result<Answered> {
-        Box::pin(self.core.answer_turn(token, answer, again, None)).await
+        Box::pin(self.core.answer_turn(token, answer, again, Along::default())).await
     }
 
-    /// The same; it takes activities that it has just scheduled in the same breath, too.
+    /// The same; it takes activities that it has just scheduled in the same breath, too, and
+    /// answers questions.
     ///
     /// # Errors
-    /// If the token is not valid, or its turn is over.
-    pub async fn answer_turn_eagerly(
+    /// If the token is not valid, or its turn is over. Then the questions are not answered.
+    pub async fn answer_turn_with(
         &self,
         token: &[u8],
         answer: impl Fn(Token) -> TurnAnswer,
         again: Option<StartTurn>,
-        eager: &Eager,
+        along: Along,
     ) -> Result<Answered> {
-        Box::pin(self.core.answer_turn(token, answer, again, Some(eager))).await
+        Box::pin(self.core.answer_turn(token, answer, again, along)).await
     }
 
     /// A remote worker cannot answer a turn.

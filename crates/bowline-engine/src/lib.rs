@@ -21,7 +21,7 @@ pub use builder::{Builder, QueueOptions};
 pub use engine::{
     follow::RunEnd,
     remote::{
-        Answered, Eager, QueryAnswer, Question, RemoteActivity, RemoteAsk, RemoteHeartbeat,
+        Along, Answered, Eager, QueryAnswer, Question, RemoteActivity, RemoteAsk, RemoteHeartbeat,
         RemoteQuery, RemoteTurn, Taken, Wait,
     },
     submit::{CancelRequest, CancelledOne, Prepared, StartOptions, Started},

@@ -59,6 +59,8 @@ pub const UPDATE_WAITERS: usize = 100_000;
 pub const QUERY: Duration = Duration::from_secs(10);
 /// How long a query waits for the worker that has its run in its cache.
 pub const QUERY_STICKY: Duration = Duration::from_secs(3);
+/// How long a query that a turn took along waits for its answer to come from another member.
+pub const QUERY_LANDED: Duration = Duration::from_secs(2);
 /// How often a member says again that a question waits at it.
 pub const QUERY_SAID: Duration = Duration::from_secs(3);
 /// How long one member waits for another to do something for it.

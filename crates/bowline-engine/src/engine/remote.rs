@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-pub use activity::{Eager, RemoteActivity, RemoteHeartbeat};
+pub use activity::{Along, Eager, RemoteActivity, RemoteHeartbeat};
 pub(crate) use query::Queries;
 pub use query::{QueryAnswer, Question, RemoteAsk, RemoteQuery};
 pub use turn::{Answered, RemoteTurn, Taken};

@@ -48,6 +48,7 @@ mod receipt;
 mod rejoin;
 mod remote;
 mod remote_activity;
+mod remote_query;
 mod remote_restart;
 mod remote_turn;
 mod replaying;

@@ -123,25 +123,18 @@ pub(super) async fn answer(
     }
 }
 
-/// Answers that came with a turn's. Who asked may be at another server, and the worker that has
-/// answered need not wait until the word is there.
-pub(super) fn answered(space: &Space, run: RunId, results: HashMap<String, WorkflowQueryResult>) {
-    let mut answers = Vec::new();
-    for (id, result) in results {
-        let Ok(Some(named)) = space.run_id(&id) else { continue };
+/// Answers that come with a turn's.
+pub(super) fn answers(
+    space: &Space,
+    results: &HashMap<String, WorkflowQueryResult>,
+) -> Vec<(AskId, QueryAnswer)> {
+    let answer = |(id, result): (&String, &WorkflowQueryResult)| {
+        let named = space.run_id(id).ok().flatten()?;
+        let result = result.clone();
         let answer = taken(result.result_type, result.answer, result.error_message, result.failure);
-        answers.push((AskId(named.uuid), answer));
-    }
-    if answers.is_empty() {
-        return;
-    }
-    let engine = space.engine.clone();
-    tokio::spawn(async move {
-        for (id, answer) in answers {
-            // Whoever asked may have stopped waiting.
-            engine.answer_query(run, id, answer).await;
-        }
-    });
+        Some((AskId(named.uuid), answer))
+    };
+    results.iter().filter_map(answer).collect()
 }
 
 fn taken(

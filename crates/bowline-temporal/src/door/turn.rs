@@ -4,7 +4,7 @@ use bowline_core::{
     Asked, Blob, Ending, FailTurn, Failure, Identity, Span, StartTurn, Sticky, Token, TurnAnswer,
     TurnFault, TurnVerdict, limits as core_limits,
 };
-use bowline_engine::{Answered, Eager, Engine, RemoteTurn, Taken};
+use bowline_engine::{Along, Answered, Eager, Engine, RemoteTurn, Taken};
 use prost::Message;
 use temporalio_protos::temporal::api::{
     enums::v1::{TaskQueueKind, TaskQueueType, VersioningBehavior},
@@ -53,8 +53,15 @@ pub(super) async fn poll(
     let queue = place.name.as_str().into();
     let taken = poll::taking(door, until, &leaving, |wait| async move {
         let taken = engine.poll_turn(&queue, start, wait).await.map_err(status::of)?;
-        if let (Some(Taken::Turn(turn)), Some(handover)) = (&taken, handover) {
-            handover.hold(give_back(engine, turn.token.clone()));
+        match (&taken, handover) {
+            (Some(Taken::Turn(turn)), Some(handover)) => {
+                handover.hold(give_back(engine, turn.token.clone()));
+            }
+            (Some(Taken::Ask(ask)), Some(handover)) => {
+                let (run, id) = (ask.turn.run, ask.query.id);
+                handover.hold(async move { engine.return_query(run, id) });
+            }
+            _ => {}
         }
         Ok(taken)
     });
@@ -133,7 +140,7 @@ pub(super) async fn complete(
     let handover = poll::handover(&request);
     let request = request.into_inner();
     let space = door.space(&request.namespace).await?;
-    let token = space.token(&request.task_token)?;
+    space.token(&request.task_token)?;
     let new_run = || space.engine.mint();
     let commands = command::take(&request.commands, &request.messages, &new_run)
         .map_err(|why| status::invalid(format!("BadRequest: {why}")))?;
@@ -145,10 +152,11 @@ pub(super) async fn complete(
         false => workers.listening(&space, key, said).await,
     };
     let eager = Eager { activities, worker: request.identity.as_str().into(), control };
+    let along = Along { eager, answers: query::answers(&space, &request.query_results) };
     let until = space.engine.now();
     poll::apart(until, &CancellationToken::new(), |wait| async move {
         let sticky = sticky(request.sticky_attributes.as_ref());
-        let answered = answered(&space, &request, commands, sticky.clone(), eager).await?;
+        let answered = answered(&space, &request, commands, sticky.clone(), along).await?;
         if handover.is_none() && wait.gone.is_cancelled() {
             for activity in &answered.activities {
                 let back = space.engine.end_activity(activity.token.as_slice(), Ending::Returned);
@@ -164,7 +172,6 @@ pub(super) async fn complete(
                 handover.hold(give_back(engine(), turn.token.clone()));
             }
         }
-        query::answered(&space, token.run, request.query_results);
         status::verdict(&answered.verdict)?;
         let reset_history_event_id = match answered.verdict {
             TurnVerdict::Dropped => shown::number(answered.last_started),
@@ -187,13 +194,13 @@ async fn answered(
     request: &RespondWorkflowTaskCompletedRequest,
     commands: Vec<Asked>,
     sticky: Option<Sticky>,
-    eager: Eager,
+    along: Along,
 ) -> Answer<Answered> {
     let engine = &space.engine;
     let again = request.return_new_workflow_task.then(|| StartTurn {
         worker: request.identity.as_str().into(),
         request_id: engine.mint().to_string().into(),
-        control: eager.control.clone(),
+        control: along.eager.control.clone(),
         wire: None,
     });
     let kept = Answers::of(request);
@@ -208,7 +215,7 @@ async fn answered(
         wire: kept.wire.clone(),
         ..TurnAnswer::new(token, commands.clone())
     };
-    let answered = engine.answer_turn_eagerly(&request.task_token, answer, again, &eager).await;
+    let answered = engine.answer_turn_with(&request.task_token, answer, again, along).await;
     answered.map_err(status::of)
 }
 

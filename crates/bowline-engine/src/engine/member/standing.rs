@@ -50,6 +50,12 @@ impl Standing {
         self.0.send_replace(Now { epoch, is_out: false });
     }
 
+    /// Waits until this process is somebody new, and in.
+    pub(crate) async fn is_after(&self, epoch: Epoch) {
+        // The sender is here: it cannot be gone.
+        let _ = self.0.subscribe().wait_for(|now| now.epoch != epoch && !now.is_out).await;
+    }
+
     async fn is_in(&self) {
         // The sender is here: it cannot be gone.
         let _ = self.0.subscribe().wait_for(|now| !now.is_out).await;

@@ -3,15 +3,15 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use bowline_core::{
-    ActivityId, ActivityLive, ActivitySpec, Blob, ControlQueue, Ending, Epoch, EventId, Identity,
-    Name, Namespace, Payload, Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
+    ActivityId, ActivityLive, ActivitySpec, AskId, Blob, ControlQueue, Ending, Epoch, EventId,
+    Identity, Name, Namespace, Payload, Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
 };
 use bowline_store::{
     AttemptRef, ClaimActivities, ClaimedActivity, Heartbeat, HeartbeatReply, HolderKind, Proof,
     Settle,
 };
 
-use super::{Wait, Want};
+use super::{QueryAnswer, Wait, Want};
 use crate::{
     Error, Result,
     engine::{
@@ -49,6 +49,15 @@ pub struct Eager {
     pub worker: Identity,
     /// Where it listens for notices; empty if it does not.
     pub control: ControlQueue,
+}
+
+/// What a remote worker says and takes together with its answer to a turn.
+#[derive(Clone, Debug, Default)]
+pub struct Along {
+    /// The activities that it takes.
+    pub eager: Eager,
+    /// Its answers to the questions that came with the turn.
+    pub answers: Vec<(AskId, QueryAnswer)>,
 }
 
 /// What a heartbeat is answered with.

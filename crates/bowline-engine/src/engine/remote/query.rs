@@ -87,8 +87,12 @@ enum Spot {
     Rides(u64),
     /// It waits in a queue for any worker that polls there; since when.
     Stands(Queue, Time),
-    /// A worker has it alone; since when.
+    /// A worker has it alone, or its answer is on its way; since when.
     Out(Time),
+    /// Its turn is over, and its answer may be on its way from another member; since when.
+    Landed(Time),
+    /// It is asked again under another id: nobody is given it, but its answer may still come.
+    Old,
 }
 
 #[derive(Debug)]
@@ -130,6 +134,38 @@ impl Queries {
 
     fn spot(&self, run: RunId, id: AskId) -> Option<Spot> {
         self.open.lock().get(&(run, id)).map(|open| open.spot.clone())
+    }
+
+    /// A worker brings answers: until they are given, nobody else is asked. Given back are the
+    /// questions that were waited for here.
+    pub(super) fn land(
+        &self,
+        run: RunId,
+        ids: impl Iterator<Item = AskId>,
+        now: Time,
+    ) -> Vec<AskId> {
+        let mut all = self.open.lock();
+        let here = ids.filter(|id| {
+            let open = all.get_mut(&(run, *id)).filter(|open| matches!(open.spot, Spot::Rides(_)));
+            open.map(|open| open.spot = Spot::Out(now)).is_some()
+        });
+        here.collect()
+    }
+
+    /// These answers did not come after all, or whoever was to be asked has gone.
+    pub(super) fn again(&self, run: RunId, ids: &[AskId]) {
+        let mut all = self.open.lock();
+        for id in ids {
+            let open = all.get_mut(&(run, *id)).filter(|open| matches!(open.spot, Spot::Out(_)));
+            open.into_iter().for_each(|open| open.spot = Spot::Waits);
+        }
+    }
+
+    /// Asked again under another id.
+    fn retire(&self, run: RunId, id: AskId) {
+        if let Some(open) = self.open.lock().get_mut(&(run, id)) {
+            open.spot = Spot::Old;
+        }
     }
 
     /// How many questions there were so far. Taken before a run is read for its turn: a question
@@ -241,14 +277,29 @@ impl Core {
         question: Question,
         until: Time,
     ) -> Result<QueryAnswer> {
-        let id = stand::id(self.epoch(), self.draw());
-        let answer = self.queries.add(run, RemoteQuery { id, question })?;
+        tokio::select! {
+            answer = self.ask_remote(run, question) => answer,
+            () = self.clock.sleep_until(until) => Err(Error::TimedOut("the answer to the query")),
+            () = self.stopping.cancelled() => Err(Error::ShuttingDown),
+        }
+    }
+
+    /// Asks under an id of this epoch. Once this process was given up and is somebody new, no
+    /// answer to that id finds its way here from another member, and it is asked again.
+    async fn ask_remote(self: &Arc<Self>, run: RunId, question: Question) -> Result<QueryAnswer> {
+        let epoch = self.epoch();
+        let id = stand::id(epoch, self.draw());
+        let answer = self.queries.add(run, RemoteQuery { id, question: question.clone() })?;
         let _asked = Asked { core: self, run, id };
+        let again = async {
+            self.standing.is_after(epoch).await;
+            self.queries.retire(run, id);
+            Box::pin(self.ask_remote(run, question)).await
+        };
         tokio::select! {
             answer = answer => answer.map_err(|_| Error::ShuttingDown),
             failed = self.follow_query(run, id) => Err(failed),
-            () = self.clock.sleep_until(until) => Err(Error::TimedOut("the answer to the query")),
-            () = self.stopping.cancelled() => Err(Error::ShuttingDown),
+            answer = again => answer,
         }
     }
 
@@ -280,7 +331,12 @@ impl Core {
         let record = &head.record;
         let out = record.turn.as_ref().is_some_and(|turn| turn.started.is_some());
         let next = match &spot {
+            Spot::Old => return later,
             Spot::Rides(serial) if out && record.serial == *serial => return later,
+            Spot::Rides(_) if !is_tried_again(head) => Spot::Landed(now),
+            Spot::Landed(since) if since.after(limits::QUERY_LANDED) > now => {
+                return since.after(limits::QUERY_LANDED);
+            }
             Spot::Out(since) if since.after(limits::QUERY) > now => {
                 return since.after(limits::QUERY);
             }
@@ -301,6 +357,7 @@ impl Core {
         };
         self.queries.move_to(head.run, id, &spot, next.clone());
         let at = match next {
+            Spot::Landed(since) => return since.after(limits::QUERY_LANDED),
             Spot::Stands(place, _) => Some(place),
             _ => None,
         };
@@ -374,6 +431,33 @@ impl Core {
         boarded
     }
 
+    /// Answers that came with a turn's: at once to whoever asked here. Whoever asked at another
+    /// member need not be waited for.
+    pub(super) fn answer_along(self: &Arc<Self>, run: RunId, answers: Vec<(AskId, QueryAnswer)>) {
+        let mut away = Vec::new();
+        for (id, answer) in answers {
+            match self.queries.knows(run, id) {
+                true => drop(self.queries.answer(run, id, answer)),
+                false => away.push((id, answer)),
+            }
+        }
+        if away.is_empty() {
+            return;
+        }
+        let core = self.clone();
+        self.spawn(async move {
+            for (id, answer) in away {
+                core.answer_query(run, id, answer).await;
+            }
+        });
+    }
+
+    /// Whoever was to be asked has gone before it could be.
+    pub(crate) fn return_query(&self, run: RunId, id: AskId) {
+        self.queries.again(run, &[id]);
+        self.followers.tell(run);
+    }
+
     /// A worker answers a question; false if nobody waits for it any more.
     pub(crate) async fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
         let home = stand::home(id);
@@ -382,6 +466,11 @@ impl Core {
         }
         self.run_errand(home, Errand::Answer { run, id, answer }).await == Some(Went::Done)
     }
+}
+
+/// Whether the turn that was out has come to nothing, and is handed out again.
+fn is_tried_again(head: &Head) -> bool {
+    head.record.turn.as_ref().is_some_and(|turn| turn.attempt > 1)
 }
 
 /// Whether the run's code has seen everything that there is.

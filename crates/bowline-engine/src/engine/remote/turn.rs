@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    Blob, Draft, Epoch, Event, EventId, FailTurn, Name, Namespace, Queue, RunId, StartTurn, State,
-    Token, TurnAnswer, TurnVerdict, UpdateRequest, WorkflowId,
+    AskId, Blob, Draft, Epoch, Event, EventId, FailTurn, Name, Namespace, Queue, RunId, StartTurn,
+    State, Token, TurnAnswer, TurnVerdict, UpdateRequest, WorkflowId,
 };
 use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
 
-use super::{Eager, RemoteActivity, RemoteAsk, RemoteQuery, Wait, Want};
+use super::{Along, Eager, QueryAnswer, RemoteActivity, RemoteAsk, RemoteQuery, Wait, Want};
 use crate::{
     Error, Result,
     engine::{
@@ -209,9 +209,28 @@ impl Core {
         token: &[u8],
         answer: impl Fn(Token) -> TurnAnswer,
         again: Option<StartTurn>,
-        eager: Option<&Eager>,
+        along: Along,
     ) -> Result<Answered> {
         let token = decode(token)?;
+        // The commit ends the turn that the questions ride on, and they must not go out again
+        // before they are answered.
+        let ids = along.answers.iter().map(|(id, _)| *id);
+        let landed = self.queries.land(token.run, ids, self.now());
+        let answered = self.conclude(token, answer, again, (&along.eager, along.answers)).await;
+        if answered.is_err() {
+            self.queries.again(token.run, &landed);
+            self.followers.tell(token.run);
+        }
+        answered
+    }
+
+    async fn conclude(
+        self: &Arc<Self>,
+        token: Token,
+        answer: impl Fn(Token) -> TurnAnswer,
+        again: Option<StartTurn>,
+        (eager, answers): (&Eager, Vec<(AskId, QueryAnswer)>),
+    ) -> Result<Answered> {
         loop {
             let asked = self.queries.asked();
             let (head, mut draft, inbox) = self.draft(token.run).await?;
@@ -235,8 +254,9 @@ impl Core {
                 ended: Vec::new(),
                 release: false,
             };
-            match self.commit_for(turn, Patience::Short, eager).await {
+            match self.commit_for(turn, Patience::Short, Some(eager)).await {
                 Ok((_, _, activities)) => {
+                    self.answer_along(token.run, answers);
                     let next = match next {
                         Some(token) => Some(self.hand_out(&draft, token, asked).await?),
                         None => None,
