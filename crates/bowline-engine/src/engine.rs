@@ -63,6 +63,8 @@ pub(crate) struct Core {
     pub(crate) local: desk::Place,
     /// Remote workers that wait for turns, activities or notices.
     pub(crate) polls: remote::Polls,
+    /// What is known of remote workers.
+    pub(crate) crew: remote::Crew,
     /// Questions to runs whose code is at remote workers.
     pub(crate) queries: remote::Queries,
     /// Wakes the loops below.
@@ -137,6 +139,7 @@ impl Core {
             control: control::Control::default(),
             local: desk::Place::default(),
             polls: remote::Polls::default(),
+            crew: remote::Crew::default(),
             queries: remote::Queries::default(),
             bells: watch::Bells::default(),
             net: net::Net::default(),

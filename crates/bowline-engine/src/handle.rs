@@ -1,5 +1,6 @@
 //! The engine as doors see it: everything that can be asked of it.
 
+mod crew;
 mod space;
 
 use std::{sync::Arc, time::Duration};

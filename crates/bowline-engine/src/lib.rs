@@ -21,8 +21,8 @@ pub use builder::{Builder, QueueOptions};
 pub use engine::{
     follow::RunEnd,
     remote::{
-        Along, Answered, Eager, QueryAnswer, Question, RemoteActivity, RemoteAsk, RemoteHeartbeat,
-        RemoteQuery, RemoteTurn, Taken, Wait,
+        Along, Answered, Eager, Polled, QueryAnswer, Question, RemoteActivity, RemoteAsk,
+        RemoteHeartbeat, RemoteQuery, RemoteTurn, Taken, Wait, WorkerBeat,
     },
     submit::{CancelRequest, CancelledOne, Prepared, StartOptions, Started},
     update::UpdateWait,

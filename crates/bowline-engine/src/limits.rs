@@ -65,6 +65,14 @@ pub const QUERY_LANDED: Duration = Duration::from_secs(2);
 pub const QUERY_SAID: Duration = Duration::from_secs(3);
 /// How long one member waits for another to do something for it.
 pub const ERRAND: Duration = Duration::from_secs(5);
+/// How many remote workers are remembered, and how many that poll.
+pub const WORKERS: usize = 10_000;
+/// For how long a remote worker that is silent is remembered.
+pub const WORKER_SILENT: Duration = Duration::from_secs(5 * 60);
+/// How long the last word of a remote worker may be.
+pub const WORKER_BEAT: usize = 16 * 1024;
+/// How often other members are told that a remote worker polls.
+pub const POLLER_SAID: Duration = Duration::from_secs(60);
 /// How many refusals of updates are remembered for other members.
 pub const REFUSALS: usize = 1_000;
 /// How many queries may wait for the answer of a remote worker.

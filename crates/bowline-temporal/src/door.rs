@@ -193,6 +193,8 @@ calls! {
         nexus::fail;
     record_worker_heartbeat(RecordWorkerHeartbeatRequest) -> RecordWorkerHeartbeatResponse =
         worker::heartbeat;
+    describe_worker(DescribeWorkerRequest) -> DescribeWorkerResponse = worker::describe;
+    list_workers(ListWorkersRequest) -> ListWorkersResponse = worker::list;
     shutdown_worker(ShutdownWorkerRequest) -> ShutdownWorkerResponse = worker::shutdown;
     describe_task_queue(DescribeTaskQueueRequest) -> DescribeTaskQueueResponse =
         worker::describe_queue;

@@ -40,15 +40,13 @@ pub const MESSAGE_OUT: usize = 64 * 1024 * 1024;
 pub const LIST_PAGE: usize = 1_000;
 /// How many namespaces stand on one page of a list.
 pub const NAMESPACE_PAGE: usize = 1_000;
-/// How many workers' heartbeats are remembered.
+/// How many workers are known by when they were first heard of.
 pub const WORKERS: usize = 10_000;
-/// For how long a worker that is silent is remembered.
-pub const WORKER_SILENT: Duration = Duration::from_secs(5 * 60);
 /// For how long after it was first heard of a worker may not know yet where it listens.
 pub const WORKER_YOUNG: Duration = Duration::from_secs(2);
 /// How many open runs are looked at to tell how much waits in a queue.
 pub const BACKLOG_RUNS: usize = 1_000;
 /// How many runs a list in another order than that of their beginning may have.
 pub const LIST_SORTED: usize = 10_000;
-/// How many activities of a run a description lists.
-pub const DESCRIBED: usize = 2_000;
+/// How many activities of a run are looked at to tell how much waits in a queue.
+pub const BACKLOG_ACTIVITIES: usize = 2_000;

@@ -2,6 +2,7 @@
 //! that is out stands on the run's row, and any member may take its answer.
 
 mod activity;
+mod crew;
 pub(crate) mod look;
 mod query;
 mod stand;
@@ -15,6 +16,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 pub use activity::{Along, Eager, RemoteActivity, RemoteHeartbeat};
+pub(crate) use crew::{Crew, Poll};
+pub use crew::{Polled, WorkerBeat};
 pub(crate) use query::Queries;
 pub use query::{QueryAnswer, Question, RemoteAsk, RemoteQuery};
 pub use turn::{Answered, RemoteTurn, Taken};

@@ -2,12 +2,11 @@
 
 use bowline_core::{ActivityId, Blob, Ending, Holder, Payload};
 use bowline_engine::{
-    Engine, RemoteActivity, RemoteHeartbeat, Wait,
+    Engine, Polled, RemoteActivity, RemoteHeartbeat, Wait,
     store::{Read, RunKey},
 };
 use temporalio_protos::temporal::api::{
     common::v1::{ActivityType, WorkflowExecution},
-    enums::v1::TaskQueueType,
     workflowservice::v1::*,
 };
 use tonic::Request;
@@ -33,13 +32,13 @@ pub(super) async fn poll(
         return Err(status::invalid("TaskQueue is not set on request."));
     }
     let leaving = space.engine.leaving(&request.worker_instance_key);
-    door.inner.workers.polled(space, &place, TaskQueueType::Activity, &request.identity);
+    let (queue, worker) = (place.as_str().into(), request.identity.as_str().into());
+    engine.worker_polls(&queue, Polled::Activities, &worker);
     let control = door
         .inner
         .workers
         .listening(space, &request.worker_instance_key, &request.worker_control_task_queue)
         .await;
-    let (queue, worker) = (place.as_str().into(), request.identity.as_str().into());
     let taken = poll::taking(door, until, &leaving, |wait: Wait| async move {
         let taken = engine.poll_activity(&queue, worker, control, wait).await;
         let taken = taken.map_err(status::of)?;

@@ -4,10 +4,10 @@ use bowline_core::{
     Asked, Blob, Ending, FailTurn, Failure, Identity, Span, StartTurn, Sticky, Token, TurnAnswer,
     TurnFault, TurnVerdict, limits as core_limits,
 };
-use bowline_engine::{Along, Answered, Eager, Engine, RemoteTurn, Taken};
+use bowline_engine::{Along, Answered, Eager, Engine, Polled, RemoteTurn, Taken};
 use prost::Message;
 use temporalio_protos::temporal::api::{
-    enums::v1::{TaskQueueKind, TaskQueueType, VersioningBehavior},
+    enums::v1::{TaskQueueKind, VersioningBehavior},
     history::v1::{
         HistoryEvent, WorkflowTaskCompletedEventAttributes, history_event::Attributes as Kept,
     },
@@ -38,19 +38,15 @@ pub(super) async fn poll(
         return Err(status::invalid("TaskQueue is not set on request."));
     }
     let leaving = space.engine.leaving(&request.worker_instance_key);
-    door.inner.workers.polled(space, &place.name, TaskQueueType::Workflow, &request.identity);
+    let (queue, worker) = (place.name.as_str().into(), Identity::from(request.identity.as_str()));
+    engine.worker_polls(&queue, Polled::Turns, &worker);
     let control = door.inner.workers.control(
         space,
         &request.worker_instance_key,
         &request.worker_control_task_queue,
     );
-    let start = StartTurn {
-        worker: request.identity.as_str().into(),
-        request_id: engine.mint().to_string().into(),
-        control,
-        wire: None,
-    };
-    let queue = place.name.as_str().into();
+    let start =
+        StartTurn { worker, request_id: engine.mint().to_string().into(), control, wire: None };
     let taken = poll::taking(door, until, &leaving, |wait| async move {
         let taken = engine.poll_turn(&queue, start, wait).await.map_err(status::of)?;
         match (&taken, handover) {

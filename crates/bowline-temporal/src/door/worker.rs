@@ -1,11 +1,13 @@
-//! What is known of workers: who polls, and where each listens. Kept in memory, and only to help:
-//! a worker that nobody remembers works all the same.
+//! What is known of workers: who polls, where each listens, and how it is. Kept in memory, and only
+//! to help: a worker that nobody remembers works all the same.
 
 mod backlog;
+mod beat;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
-use bowline_core::{ControlQueue, Namespace, Time};
+use bowline_core::ControlQueue;
+use bowline_engine::Polled;
 use parking_lot::Mutex;
 use temporalio_protos::temporal::api::{
     enums::v1::TaskQueueType,
@@ -21,17 +23,13 @@ use crate::{
     status::{self, Answer},
     translate::time,
 };
-
-/// Namespace, queue, kind of work, and who polls for it.
-type Place = (Namespace, String, i32, String);
+pub(super) use beat::{describe, heartbeat, list};
 
 /// Workers that were heard of lately.
 #[derive(Default)]
 pub(super) struct Workers {
     /// By the worker's own key: when it was first heard of.
     seen: Mutex<BTreeMap<String, Instant>>,
-    /// When somebody last polled.
-    polls: Mutex<BTreeMap<Place, Time>>,
 }
 
 impl Workers {
@@ -67,43 +65,9 @@ impl Workers {
         *seen.entry(key.to_owned()).or_insert(now)
     }
 
-    /// A worker polled a queue.
-    pub(super) fn polled(&self, space: &Space, queue: &str, kind: TaskQueueType, identity: &str) {
-        let (namespace, now) = (space.engine.namespace(), space.engine.now());
-        let mut polls = self.polls.lock();
-        if polls.len() >= limits::WORKERS {
-            polls.retain(|_, at| now.since(*at) < limits::WORKER_SILENT);
-        }
-        if polls.len() < limits::WORKERS {
-            let place = (namespace, queue.to_owned(), i32::from(kind), identity.to_owned());
-            polls.insert(place, now);
-        }
-    }
-
     fn forget(&self, key: &str) {
         self.seen.lock().remove(key);
     }
-
-    fn pollers(&self, space: &Space, queue: &str, kind: i32) -> Vec<(String, Time)> {
-        let (namespace, now) = (space.engine.namespace(), space.engine.now());
-        let polls = self.polls.lock();
-        let from = (namespace, queue.to_owned(), kind, String::new());
-        let is_its =
-            |place: &Place| (place.0, place.1.as_str(), place.2) == (namespace, queue, kind);
-        let of_queue = polls.range(from..).take_while(|(place, _)| is_its(place));
-        let fresh = of_queue.filter(|(_, at)| now.since(**at) < Duration::from_secs(300));
-        fresh.map(|((.., who), at)| (who.clone(), *at)).collect()
-    }
-}
-
-/// Workers say how they are.
-pub(super) async fn heartbeat(
-    door: &Door,
-    request: Request<RecordWorkerHeartbeatRequest>,
-) -> Answer<RecordWorkerHeartbeatResponse> {
-    let request = request.into_inner();
-    door.space(&request.namespace).await?;
-    Ok(RecordWorkerHeartbeatResponse {})
 }
 
 /// A worker leaves: nobody polls its own queue any more, so what waits there goes to everybody.
@@ -113,6 +77,10 @@ pub(super) async fn shutdown(
 ) -> Answer<ShutdownWorkerResponse> {
     let request = request.into_inner();
     let space = &*door.space(&request.namespace).await?;
+    // Its last word says that it leaves.
+    if let Some(last) = &request.worker_heartbeat {
+        beat::keep(space, last);
+    }
     door.inner.workers.forget(&request.worker_instance_key);
     space.engine.worker_left(&request.worker_instance_key);
     if !request.sticky_task_queue.is_empty() {
@@ -137,10 +105,15 @@ pub(super) async fn describe_queue(
         0 => TaskQueueType::Workflow.into(),
         kind => kind,
     };
-    let pollers = door.inner.workers.pollers(space, &queue, kind);
-    let pollers = pollers.into_iter().map(|(identity, at)| PollerInfo {
+    let wants = match TaskQueueType::try_from(kind) {
+        Ok(TaskQueueType::Workflow) => Some(Polled::Turns),
+        Ok(TaskQueueType::Activity) => Some(Polled::Activities),
+        _ => None,
+    };
+    let pollers = wants.map(|wants| space.engine.pollers(&queue.as_str().into(), wants));
+    let pollers = pollers.into_iter().flatten().map(|(identity, at)| PollerInfo {
         last_access_time: Some(time::moment(at)),
-        identity,
+        identity: identity.to_string(),
         ..Default::default()
     });
     #[allow(deprecated, reason = "older tools ask for it, and read nothing else")]

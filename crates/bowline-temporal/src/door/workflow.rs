@@ -117,7 +117,8 @@ pub(super) async fn describe(
     // What was acknowledged is shown: reading the history takes it in.
     let events = space.engine.history(found.run).await.map_err(status::of)?;
     let (head, state) = space.engine.state(found.run).await.map_err(status::of)?;
-    let read = Read { activities_max: limits::DESCRIBED, ..Read::head(RunKey::Run(found.run)) };
+    // Rows of activities that are over stand among those that are not.
+    let read = Read { activities_max: usize::MAX, ..Read::head(RunKey::Run(found.run)) };
     let rows = space.engine.read(read).await.map_err(status::of)?.activities;
     let open = rows.iter().filter(|row| state.activities.contains_key(&row.activity));
     let activities: Answer<Vec<_>> =

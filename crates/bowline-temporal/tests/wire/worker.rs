@@ -3,13 +3,15 @@
 use temporalio_protos::temporal::api::{
     command::v1::{ScheduleActivityTaskCommandAttributes, command::Attributes},
     common::v1::{Payload, Priority},
-    enums::v1::{PendingActivityState, TaskQueueKind, TaskQueueType},
+    enums::v1::{PendingActivityState, TaskQueueKind, TaskQueueType, WorkerStatus},
     sdk::v1::UserMetadata,
     taskqueue::v1::TaskQueue,
+    worker::v1::{WorkerHeartbeat, WorkerHostInfo},
     workflowservice::v1::*,
 };
+use tonic::Code;
 
-use crate::world::{QUEUE, SPACE, World, named, queue, schedule, scheduled, start};
+use crate::world::{QUEUE, SPACE, World, named, queue, schedule, scheduled, seconds, start};
 
 /// A worker that leaves has all its polls answered, and nobody else's.
 #[tokio::test]
@@ -134,4 +136,92 @@ async fn a_priority_reaches_the_worker_and_descriptions() {
     assert_eq!(pending.priority, Some(urgent));
     let options = pending.activity_options.as_ref().expect("its options");
     assert_eq!(options.task_queue.as_ref().expect("its queue").name, QUEUE);
+}
+
+fn beat(key: &str, status: WorkerStatus) -> WorkerHeartbeat {
+    WorkerHeartbeat {
+        worker_instance_key: key.into(),
+        worker_identity: format!("{key}@host"),
+        task_queue: QUEUE.into(),
+        sdk_name: "sdk".into(),
+        status: status.into(),
+        host_info: Some(WorkerHostInfo { host_name: "host".into(), ..Default::default() }),
+        ..Default::default()
+    }
+}
+
+fn beats(worker_heartbeat: Vec<WorkerHeartbeat>) -> RecordWorkerHeartbeatRequest {
+    RecordWorkerHeartbeatRequest { namespace: SPACE.into(), worker_heartbeat, ..Default::default() }
+}
+
+/// What a worker said last is there for whoever asks, until long after it has left.
+#[tokio::test]
+async fn the_last_heartbeat_of_a_worker_is_kept() {
+    let world = World::new().await;
+    let status = async |key: &str| {
+        let look =
+            DescribeWorkerRequest { namespace: SPACE.into(), worker_instance_key: key.into() };
+        let seen: Result<DescribeWorkerResponse, _> = world.call(look).await;
+        let beat = seen.map(|seen| seen.worker_info.and_then(|info| info.worker_heartbeat));
+        beat.map(|beat| beat.expect("what it said").status())
+    };
+    let running = |key| beat(key, WorkerStatus::Running);
+    let said = beats(vec![running("b"), running("a"), running("c")]);
+    let _: RecordWorkerHeartbeatResponse = world.call(said).await.expect("it is taken");
+    assert_eq!(status("a").await.expect("it is known"), WorkerStatus::Running);
+    let leave = ShutdownWorkerRequest {
+        namespace: SPACE.into(),
+        worker_instance_key: "a".into(),
+        worker_heartbeat: Some(beat("a", WorkerStatus::ShuttingDown)),
+        ..Default::default()
+    };
+    let _: ShutdownWorkerResponse = world.call(leave).await.expect("it may go");
+    assert_eq!(status("a").await.expect("it is known"), WorkerStatus::ShuttingDown);
+    assert_eq!(status("x").await.expect_err("nobody").code(), Code::NotFound);
+    assert_eq!(status("").await.expect_err("no key").code(), Code::InvalidArgument);
+    let nameless = world.call::<_, RecordWorkerHeartbeatResponse>(beats(vec![running("")])).await;
+    assert_eq!(nameless.expect_err("no key").code(), Code::InvalidArgument);
+}
+
+/// Workers are listed page by page, each namespace its own.
+#[tokio::test]
+async fn workers_are_listed_page_by_page() {
+    let world = World::new().await;
+    let said = ["b", "a", "c"].map(|key| beat(key, WorkerStatus::Running)).to_vec();
+    let _: RecordWorkerHeartbeatResponse = world.call(beats(said)).await.expect("it is taken");
+    let (mut keys, mut next_page_token) = (Vec::new(), Vec::new());
+    loop {
+        let list = ListWorkersRequest {
+            namespace: SPACE.into(),
+            page_size: 2,
+            next_page_token,
+            ..Default::default()
+        };
+        let page: ListWorkersResponse = world.call(list).await.expect("a list");
+        assert!(page.workers.iter().all(|one| one.host_name == "host"), "{page:?}");
+        keys.extend(page.workers.into_iter().map(|one| one.worker_instance_key));
+        next_page_token = page.next_page_token;
+        if next_page_token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(keys, ["a", "b", "c"]);
+    let register = RegisterNamespaceRequest {
+        namespace: "other".into(),
+        workflow_execution_retention_period: Some(seconds(24 * 3_600)),
+        ..Default::default()
+    };
+    let _: RegisterNamespaceResponse = world.call(register).await.expect("it is free");
+    let list = |query: &str, token: &[u8]| ListWorkersRequest {
+        namespace: "other".into(),
+        query: query.into(),
+        next_page_token: token.to_vec(),
+        ..Default::default()
+    };
+    let page: ListWorkersResponse = world.call(list("", b"")).await.expect("a list");
+    assert!(page.workers.is_empty(), "they work for another namespace");
+    for wrong in [list("TaskQueue = 'q'", b""), list("", b"\xff\xff")] {
+        let refused = world.call::<_, ListWorkersResponse>(wrong).await;
+        assert_eq!(refused.expect_err("it is wrong").code(), Code::InvalidArgument);
+    }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    AskId, CancelActivity, Cause, Code, ControlQueue, Epoch, EventId, Queue, RunId, Time, UpdateId,
+    AskId, Blob, CancelActivity, Cause, Code, ControlQueue, Epoch, EventId, Namespace, Queue,
+    RunId, Time, UpdateId,
 };
 use bowline_store::Word;
 use minicbor::{Decode, Encode};
 
 use super::Errand;
-use crate::engine::Core;
+use crate::engine::{Core, remote::Poll};
 
 /// What one member says to all others.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
@@ -82,6 +83,22 @@ pub(crate) enum Said {
         #[n(1)]
         control: ControlQueue,
     },
+    /// A worker polls.
+    #[n(6)]
+    Polls(#[n(0)] Poll),
+    /// How a worker is.
+    #[n(7)]
+    Beats {
+        /// Whose runs it works for.
+        #[n(0)]
+        namespace: Namespace,
+        /// The worker's own key.
+        #[n(1)]
+        worker: String,
+        /// In its own words.
+        #[n(2)]
+        said: Blob,
+    },
     /// A worker leaves: what polls for it is answered.
     #[n(5)]
     Left {
@@ -119,6 +136,10 @@ impl Core {
                 self.control.pass_on(&control, notice);
             }
             Said::Listens { worker, control } => self.control.learn(&worker, &control),
+            Said::Polls(poll) => self.crew.hears(&poll, self.now()),
+            Said::Beats { namespace, worker, said } => {
+                self.crew.beats(namespace, worker, said, self.now());
+            }
             Said::Left { worker } => self.control.left(&worker),
         }
     }

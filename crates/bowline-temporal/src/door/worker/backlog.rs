@@ -56,7 +56,7 @@ fn turn(head: &Head, queue: &str) -> Option<Time> {
 
 /// Since when activities of a run wait in a queue.
 async fn activities(space: &Space, head: &Head, queue: &str) -> Answer<Vec<Time>> {
-    let most = limits::DESCRIBED;
+    let most = limits::BACKLOG_ACTIVITIES;
     let read = Read { activities_max: most, ..Read::head(RunKey::Run(head.run)) };
     let rows = space.engine.read(read).await.map_err(status::of)?.activities;
     let now = space.engine.now();
