@@ -31,6 +31,9 @@ pub(super) async fn start(
     if !request.completion_callbacks.is_empty() {
         return Err(status::invalid("this server has no completion callbacks"));
     }
+    if request.versioning_override.is_some() {
+        return Err(status::invalid("this server has no worker versioning to override"));
+    }
     let started = started(&request)?;
     let options = StartOptions {
         started,
@@ -68,6 +71,9 @@ pub(super) async fn signal_with_start(
 ) -> Answer<SignalWithStartWorkflowExecutionResponse> {
     let request = request.into_inner();
     let space = &*door.space(&request.namespace).await?;
+    if request.versioning_override.is_some() {
+        return Err(status::invalid("this server has no worker versioning to override"));
+    }
     if request.signal_name.is_empty() {
         return Err(status::invalid("SignalName is not set on request."));
     }
