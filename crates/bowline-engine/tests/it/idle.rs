@@ -1,5 +1,5 @@
-//! What it costs to wait, and that a crowd of open runs makes nobody's poll dearer. Counted in calls
-//! of the store, not in time.
+//! What it costs to wait, and that a crowd of open runs makes nobody's poll dearer. Counted in
+//! calls of the store, not in time.
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 

@@ -130,8 +130,8 @@ async fn a_deadline_in_the_past_changes_nothing() {
     assert_eq!(world.store.dump(), before, "nothing is changed");
 }
 
-/// What is too large is refused before it is read, whether or not it was packed small; in words that
-/// SDKs compare, or they would send it again.
+/// What is too large is refused before it is read, whether or not it was packed small; in words
+/// that SDKs compare, or they would send it again.
 #[tokio::test]
 async fn what_is_too_large_is_refused() {
     let world = World::new().await;
