@@ -8,6 +8,7 @@ mod timer;
 use std::{
     marker::PhantomData,
     pin::Pin,
+    rc::Rc,
     task::{self, Poll},
 };
 
@@ -122,7 +123,7 @@ impl<D: Durable> Handle<D> {
     pub fn cancel_because(self, cause: Cause) -> Self {
         self.ctx.with(|run| {
             run.assert_open();
-            run.cancel(self.number, &cause, run.current);
+            run.cancel(self.number, &Rc::new(cause), run.current);
         });
         self
     }

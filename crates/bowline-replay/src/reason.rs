@@ -3,35 +3,35 @@
 //! A drop cannot be given an argument, so whoever drops on purpose says why around it. The stack
 //! belongs to the thread, because combinators know no context; a run never leaves its thread.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, rc::Rc};
 
 use bowline_core::{Cause, Code, limits};
 
 thread_local! {
-    static REASONS: RefCell<Vec<Cause>> = const { RefCell::new(Vec::new()) };
+    static REASONS: RefCell<Vec<Rc<Cause>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs `drops`, and whatever durable futures it drops are cancelled for this reason, instead of
 /// plain `future_dropped`. What is dropped inside for a closer reason keeps that one.
 pub fn dropping<R>(code: Code, drops: impl FnOnce() -> R) -> R {
-    because(&chained(Cause::new(code), current().as_ref()), drops)
+    because(&Rc::new(chained(Cause::new(code), current().as_deref())), drops)
 }
 
-/// The same with a whole cause.
-pub(crate) fn because<R>(cause: &Cause, drops: impl FnOnce() -> R) -> R {
+/// The same with a whole cause. It is shared by all that is dropped: that may be very many.
+pub(crate) fn because<R>(cause: &Rc<Cause>, drops: impl FnOnce() -> R) -> R {
     REASONS.with_borrow_mut(|reasons| reasons.push(cause.clone()));
     let _pop = Pop;
     drops()
 }
 
 /// Why something is being dropped right now, if anybody said so.
-pub(crate) fn current() -> Option<Cause> {
+pub(crate) fn current() -> Option<Rc<Cause>> {
     REASONS.with_borrow(|reasons| reasons.last().cloned())
 }
 
 /// Why something that is dropped right now is cancelled.
 pub(crate) fn of_drop() -> Cause {
-    current().unwrap_or_else(|| Cause::new(Code::FutureDropped))
+    current().map_or_else(|| Cause::new(Code::FutureDropped), Rc::unwrap_or_clone)
 }
 
 /// A cause as a consequence of another; chains are cut at a bound, the first mover stays.

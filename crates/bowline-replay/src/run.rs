@@ -45,11 +45,12 @@ pub(crate) struct Run {
     pub(crate) entries: BTreeMap<EventId, Entry>,
     /// Activities and children that have not stopped, detached ones aside.
     pub(crate) live: usize,
-    pub(crate) scopes: BTreeMap<ScopeId, Record>,
+    /// Boxed, as all that is large: a map with room for eleven has mostly one.
+    pub(crate) scopes: BTreeMap<ScopeId, Box<Record>>,
     pub(crate) next_scope: u32,
     pub(crate) asking: Asking,
-    pub(crate) signals: BTreeMap<Name, Mailbox<WorkflowSignalled>>,
-    pub(crate) updates: BTreeMap<Name, Mailbox<UpdateRequest>>,
+    pub(crate) signals: BTreeMap<Name, Box<Mailbox<WorkflowSignalled>>>,
+    pub(crate) updates: BTreeMap<Name, Box<Mailbox<UpdateRequest>>>,
     pub(crate) queries: BTreeMap<Name, Answer>,
     pub(crate) random: Random,
     /// What `patched` has answered; it never changes its mind in one run.
@@ -80,7 +81,7 @@ impl Run {
             current: ROOT,
             entries: BTreeMap::new(),
             live: 0,
-            scopes: BTreeMap::from([(ROOT, Record::root())]),
+            scopes: BTreeMap::from([(ROOT, Box::new(Record::root()))]),
             next_scope: 1,
             asking: Asking::default(),
             signals: BTreeMap::new(),
@@ -121,7 +122,7 @@ impl Run {
 
     /// The signals that have arrived and were not received, in the order of their arrival.
     pub(crate) fn unread(&self) -> Vec<WorkflowSignalled> {
-        let mut unread: Vec<_> = self.signals.values().flat_map(Mailbox::unread).collect();
+        let mut unread: Vec<_> = self.signals.values().flat_map(|queue| queue.unread()).collect();
         unread.sort_by_key(|(at, _)| *at);
         unread.into_iter().map(|(_, signal)| signal.clone()).collect()
     }
@@ -134,7 +135,7 @@ impl Run {
 
     /// A clean-up runs or is still to be run.
     pub(crate) fn owes(&self) -> bool {
-        self.scopes.values().any(Record::owes)
+        self.scopes.values().any(|record| record.owes())
     }
 }
 

@@ -12,6 +12,7 @@ mod stopped;
 
 use std::{
     pin::Pin,
+    rc::Rc,
     task::{self, Poll},
     time::Duration,
 };
@@ -103,7 +104,7 @@ impl<'a, T> Scope<'a, T> {
                     (leaving.into(), inner)
                 }
             };
-            run.drop_with(id, mark, &cause);
+            run.drop_with(id, mark, &Rc::new(cause));
             run.leave(id, why);
         });
     }
@@ -112,7 +113,7 @@ impl<'a, T> Scope<'a, T> {
     fn drop_body(&mut self, id: ScopeId, cause: &Cause) {
         let Some(body) = self.body.take() else { return };
         let _inside = enter(self.ctx.shared(), id);
-        reason::because(cause, || drop(body));
+        reason::because(&Rc::new(cause.clone()), || drop(body));
     }
 }
 

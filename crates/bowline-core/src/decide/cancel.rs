@@ -2,8 +2,8 @@
 
 use super::{child, start, timer};
 use crate::{
-    Cancel, Cancelled, Cause, Code, Decision, Draft, Effect, EventId, Note, Ranges, Refusal,
-    RequestId, RunAlarm, Time, TurnFault, WorkflowCancelRequested,
+    Cancel, Cancelled, Cause, Code, Decision, Draft, Effect, EventId, Note, Range, Ranges,
+    Refusal, RequestId, RunAlarm, State, Time, TurnFault, WorkflowCancelRequested,
 };
 
 mod hasten;
@@ -84,8 +84,7 @@ pub(super) fn dropped(
         let cause = hasten::as_asked(draft, decision.cause);
         match decision.what {
             Cancelled::Activities => {
-                let open = &draft.state.activities;
-                if let Some(over) = decision.targets.ids().find(|id| !open.contains_key(id)) {
+                if let Some(over) = not_open(&draft.state, &decision.targets) {
                     let why = format!("no activity with number {over} is open");
                     return Err(Refusal::Command(TurnFault::BadActivityCancel, why));
                 }
@@ -104,6 +103,14 @@ pub(super) fn dropped(
         }
     }
     Ok(())
+}
+
+/// The first activity of these that is not open. That all are is found without looking each up.
+fn not_open(state: &State, targets: &Ranges) -> Option<EventId> {
+    let open = |range: &Range| state.activities.range(range.first..=range.last).count() as u64;
+    let few = |range: &&Range| open(range) < range.last.0 - range.first.0 + 1;
+    let range = targets.ranges().iter().find(few)?;
+    (range.first.0..=range.last.0).map(EventId).find(|id| !state.activities.contains_key(id))
 }
 
 /// Native rules: the code lets go of activities and children, which then outlive the run. The

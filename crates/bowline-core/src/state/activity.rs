@@ -47,12 +47,13 @@ pub(super) fn cancelled(state: &mut State, event: EventId, decisions: &[Decision
 }
 
 pub(super) fn skipped(state: &mut State, ranges: &Ranges) {
-    for range in ranges.ranges() {
-        let ids: Vec<_> =
-            state.activities.range(range.first..=range.last).map(|(id, _)| *id).collect();
-        state.skipped += ids.len() as u64;
-        ids.iter().for_each(|id| over(state, *id));
+    let before = state.activities.len();
+    match ranges.count() > before as u64 / 8 {
+        // Most of them: one walk is cheaper than taking each out.
+        true => state.activities.retain(|id, _| !ranges.contains(*id)),
+        false => ranges.ids().for_each(|id| over(state, id)),
     }
+    state.skipped += (before - state.activities.len()) as u64;
 }
 
 /// What the same turn starts comes behind the note, and finds itself in `State::detached`.

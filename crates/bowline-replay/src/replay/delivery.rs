@@ -141,8 +141,10 @@ impl Run {
         for (target, cause) in cancelled {
             self.cancelled_by_operator(*target, cause);
         }
-        for number in skipped.ids() {
-            self.expect_open(event, number, What::Activity)?;
+        if !self.knows_all(skipped) {
+            for number in skipped.ids() {
+                self.expect_open(event, number, What::Activity)?;
+            }
         }
         self.skip(skipped);
         Ok(!skipped.is_empty())

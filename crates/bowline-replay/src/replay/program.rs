@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    rc::Rc,
     sync::Arc,
     task::{self, Poll, Waker},
 };
@@ -126,7 +127,8 @@ impl Program {
             }
             Err(ended) => Cause::new(Code::RunFailed).detail(ended.to_string()),
         };
-        run::with(shared, |run| run.drop_with(ROOT, mark, &cause));
+        let shared_cause = Rc::new(cause.clone());
+        run::with(shared, |run| run.drop_with(ROOT, mark, &shared_cause));
         self.over = Some(match result {
             Err(Ended::Cancelled(why)) => {
                 let leaving = Leaving::passing_on(cause.clone());
@@ -170,7 +172,8 @@ impl Program {
 
     fn drop_body(&mut self, cause: &Cause) -> Result<(), Fault> {
         let body = self.body.take();
-        guarded(|| reason::because(cause, || drop(body))).map_err(Fault::Panicked)
+        let cause = Rc::new(cause.clone());
+        guarded(|| reason::because(&cause, || drop(body))).map_err(Fault::Panicked)
     }
 
     /// How the run closes, if nothing holds it open any more.

@@ -49,7 +49,7 @@ pub(crate) struct Asking {
 pub(crate) struct Dropped {
     pub(crate) what: What,
     pub(crate) scope: ScopeId,
-    pub(crate) cause: Cause,
+    pub(crate) cause: Rc<Cause>,
 }
 
 /// All that a turn asked for.
@@ -118,6 +118,7 @@ impl Asking {
     fn decisions(&self) -> Vec<Decision> {
         let mut decisions: Vec<Decision> = Vec::new();
         let mut of_scope: BTreeMap<ScopeId, Vec<usize>> = BTreeMap::new();
+        let mut causes: Vec<Rc<Cause>> = Vec::new();
         let mut last_event = None;
         for (number, dropped) in &self.dropped {
             let what = match dropped.what {
@@ -130,7 +131,8 @@ impl Asking {
                 let decision = &decisions[*at];
                 decision.what == what
                     && decision.scope == dropped.scope
-                    && decision.cause == dropped.cause
+                    && (Rc::ptr_eq(&causes[*at], &dropped.cause)
+                        || decision.cause == *dropped.cause)
             };
             let near = of_scope.entry(dropped.scope).or_default();
             let known = match what {
@@ -139,8 +141,9 @@ impl Asking {
             };
             let at = known.unwrap_or(decisions.len());
             if known.is_none() {
-                let (scope, cause) = (dropped.scope, dropped.cause.clone());
+                let (scope, cause) = (dropped.scope, Cause::clone(&dropped.cause));
                 decisions.push(Decision { scope, what, targets: Ranges::default(), cause });
+                causes.push(dropped.cause.clone());
                 near.push(at);
             }
             decisions[at].targets.push(*number);

@@ -3,7 +3,11 @@
 //! A thing is `stopped` when its scope need not wait for it any longer, and `over` when history
 //! says how it ended. A cancelled timer stops at once and is over with the turn.
 
-use std::task::{Poll, Waker};
+use std::{
+    collections::BTreeSet,
+    rc::Rc,
+    task::{Poll, Waker},
+};
 
 use bowline_core::{
     Cause, Code, EventId, ExternalRefusal, Name, Outcome, Payload, Ranges, Rung, ScopeId,
@@ -47,10 +51,10 @@ pub(crate) struct Entry {
     stopped: bool,
     over: bool,
     /// Why it was cancelled by this run's code.
-    cancel: Option<Cause>,
+    cancel: Option<Rc<Cause>>,
     /// Why it was cancelled by an operator.
-    operator: Option<Cause>,
-    end: Option<End>,
+    operator: Option<Box<Cause>>,
+    end: Option<Box<End>>,
     waker: Option<Waker>,
     /// The scope whose deadline it is.
     alarm_of: Option<ScopeId>,
@@ -128,14 +132,14 @@ impl Run {
     /// Why an activity or child is cancelled that history says nothing more about.
     pub(crate) fn cause_of(&self, number: EventId) -> Cause {
         let entry = self.entries.get(&number);
-        let cause = entry.and_then(|entry| entry.cancel.as_ref().or(entry.operator.as_ref()));
+        let cause = entry.and_then(|entry| entry.cancel.as_deref().or(entry.operator.as_deref()));
         cause.cloned().unwrap_or_else(|| Cause::new(Code::Requested))
     }
 
     /// An operator cancelled an activity or a child; its end follows by itself.
     pub(crate) fn cancelled_by_operator(&mut self, number: EventId, cause: &Cause) {
         if let Some(entry) = self.entries.get_mut(&number) {
-            entry.operator.get_or_insert(cause.clone());
+            entry.operator.get_or_insert_with(|| Box::new(cause.clone()));
         }
     }
 
@@ -157,7 +161,7 @@ impl Run {
             record.remember(fate, Item { name: entry.name.clone(), number, result });
         }
         // A timer that was cancelled earlier in this turn has told its holder so.
-        entry.end.get_or_insert(end);
+        entry.end.get_or_insert_with(|| Box::new(end));
         self.wakes.extend(entry.waker.take());
         let held = entry.held;
         self.release(number);
@@ -168,10 +172,66 @@ impl Run {
 
     /// Cancelled activities that never started are over.
     pub(crate) fn skip(&mut self, skipped: &Ranges) {
-        for number in skipped.ids() {
+        let unheard = self.unheard(skipped);
+        self.forget(&unheard);
+        for number in skipped.ids().filter(|number| !unheard.contains(*number)) {
             let cause = self.cause_of(number);
             let outcome = Outcome::Cancelled(cause, Rung::NeverStarted, None);
             self.end(number, End::Activity(outcome));
+        }
+    }
+
+    /// True if all of these are activities that are open.
+    pub(crate) fn knows_all(&self, numbers: &Ranges) -> bool {
+        let open = |entry: &Entry| entry.what == What::Activity && !entry.over;
+        numbers.ranges().iter().all(|range| {
+            let found = self.entries.range(range.first..=range.last);
+            let count = found.filter(|(_, entry)| open(entry)).count() as u64;
+            count == range.last.0 - range.first.0 + 1
+        })
+    }
+
+    /// Those that nobody holds, and whose end no scope remembers: it need not be told.
+    fn unheard(&self, numbers: &Ranges) -> Ranges {
+        let mut unheard = Ranges::default();
+        for range in numbers.ranges() {
+            for (number, entry) in self.entries.range(range.first..=range.last) {
+                let scope = self.scopes.get(&entry.scope);
+                let remembered = scope.is_some_and(|record| record.remembers && !entry.detached);
+                if !entry.held && !remembered && entry.alarm_of.is_none() {
+                    unheard.push(*number);
+                }
+            }
+        }
+        unheard
+    }
+
+    /// Things that nobody will ask for again are over. They may be very many, so nothing is looked
+    /// up for each.
+    fn forget(&mut self, numbers: &Ranges) {
+        if numbers.is_empty() {
+            return;
+        }
+        self.asking.dropped.retain(|number, _| !numbers.contains(*number));
+        self.asking.detached.retain(|number| !numbers.contains(*number));
+        let mut scopes = BTreeSet::new();
+        let mut live = self.live;
+        self.entries.retain(|number, entry| {
+            if !numbers.contains(*number) {
+                return true;
+            }
+            if !entry.stopped && !entry.detached {
+                live -= usize::from(entry.works());
+                scopes.insert(entry.scope);
+            }
+            false
+        });
+        self.live = live;
+        for scope in scopes {
+            if let Some(record) = self.scopes.get_mut(&scope) {
+                record.members.retain(|number| !numbers.contains(*number));
+            }
+            self.check(scope);
         }
     }
 
@@ -189,11 +249,11 @@ impl Run {
         if entry.over {
             self.entries.remove(&number);
         }
-        Poll::Ready(end)
+        Poll::Ready(*end)
     }
 
     /// Cancels a thing, for a reason that arose in `scope`. The first reason stays.
-    pub(crate) fn cancel(&mut self, number: EventId, cause: &Cause, scope: ScopeId) {
+    pub(crate) fn cancel(&mut self, number: EventId, cause: &Rc<Cause>, scope: ScopeId) {
         let Some(entry) = self.entries.get_mut(&number) else { return };
         let done = entry.over || entry.end.is_some() || entry.cancel.is_some();
         if done || entry.what == What::External {
@@ -203,14 +263,14 @@ impl Run {
         let dropped = Dropped { what: entry.what, scope, cause: cause.clone() };
         self.asking.dropped.insert(number, dropped);
         if entry.what == What::Timer {
-            entry.end = Some(End::Timer(Err(cause.clone())));
+            entry.end = Some(Box::new(End::Timer(Err(Cause::clone(cause)))));
             self.wakes.extend(entry.waker.take());
             self.release(number);
         }
     }
 
     /// The handle of a thing was dropped, and perhaps somebody said why.
-    pub(crate) fn let_go(&mut self, number: EventId, cause: Option<Cause>) {
+    pub(crate) fn let_go(&mut self, number: EventId, cause: Option<Rc<Cause>>) {
         let Some(entry) = self.entries.get_mut(&number) else { return };
         entry.held = false;
         entry.waker = None;
@@ -221,14 +281,14 @@ impl Run {
         if cause.is_none() {
             self.asking.plain.push(number);
         }
-        let cause = cause.unwrap_or_else(|| Cause::new(Code::FutureDropped));
+        let cause = cause.unwrap_or_else(|| Rc::new(Cause::new(Code::FutureDropped)));
         self.cancel(number, &cause, self.current);
     }
 
     /// The body of a scope ended with the poll that began when `mark` things had been dropped
     /// plainly. What it dropped since was most likely dropped by its end: that is the better
     /// reason to give.
-    pub(crate) fn drop_with(&mut self, scope: ScopeId, mark: usize, cause: &Cause) {
+    pub(crate) fn drop_with(&mut self, scope: ScopeId, mark: usize, cause: &Rc<Cause>) {
         for number in self.asking.plain.split_off(mark.min(self.asking.plain.len())) {
             let dropped = self.asking.dropped.get_mut(&number);
             let Some(dropped) = dropped.filter(|dropped| dropped.scope == scope) else { continue };

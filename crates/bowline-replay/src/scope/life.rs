@@ -3,9 +3,12 @@
 //! Every step is taken here, in the run, by whatever event makes it possible. So a scope whose
 //! future was dropped or forgotten comes to its end like any other.
 
-use std::task::{Poll, Waker};
+use std::{
+    rc::Rc,
+    task::{Poll, Waker},
+};
 
-use bowline_core::{Cause, Code, Command, ScopeId, ScopeStep, Span, TimerId};
+use bowline_core::{Cause, Code, Command, EventId, ScopeId, ScopeStep, Span, TimerId};
 
 use super::{Leaving, Phase, Plan, Record, Stopped, Why, record::exit};
 use crate::{
@@ -47,7 +50,7 @@ impl Run {
             cleanup,
             ..Record::root()
         };
-        self.scopes.insert(id, record);
+        self.scopes.insert(id, Box::new(record));
         id
     }
 
@@ -87,7 +90,7 @@ impl Run {
         self.wakes.extend(record.waker.take());
         record.phase = Phase::Stopping(why);
         let alarm = record.alarm.take();
-        let cause = self.inner_cause(id);
+        let cause = Rc::new(self.inner_cause(id));
         if let Some(alarm) = alarm {
             self.cancel(alarm, &cause, id);
         }
@@ -96,12 +99,13 @@ impl Run {
     }
 
     /// Everything inside is told to stop; shielded and detached work is not.
-    fn stop_inside(&mut self, id: ScopeId, cause: &Cause) {
+    fn stop_inside(&mut self, id: ScopeId, cause: &Rc<Cause>) {
         let Some(record) = self.scopes.get(&id) else { return };
-        let (members, inside) = (record.members.clone(), record.inside.clone());
+        let members: Vec<EventId> = record.members.iter().copied().collect();
+        let inside = record.inside.clone();
         members.into_iter().for_each(|number| self.cancel(number, cause, id));
         for inner in inside {
-            let leaving = Leaving::cancelled(cause.clone(), self.scope_name(inner));
+            let leaving = Leaving::cancelled(Cause::clone(cause), self.scope_name(inner));
             self.leave(inner, leaving.into());
         }
     }
@@ -137,7 +141,7 @@ impl Run {
         let Some(record) = self.scopes.get_mut(&id) else { return };
         let Phase::Cleaning(leaving) = &record.phase else { return };
         record.phase = Phase::Closing(leaving.clone(), result.err());
-        let cause = exit(&record.name);
+        let cause = Rc::new(exit(&record.name));
         self.stop_inside(id, &cause);
         self.check(id);
     }
@@ -225,7 +229,7 @@ impl Run {
     /// A shield is over, together with its future. What it left behind is told to stop; nobody
     /// waits for that but a run that is cancelled.
     pub(crate) fn close_shield(&mut self, id: ScopeId) {
-        let cause = self.inner_cause(id);
+        let cause = Rc::new(self.inner_cause(id));
         self.stop_inside(id, &cause);
         self.asking.steps.push(ScopeStep::Left { scope: id, cause: None });
         self.scopes.remove(&id);
