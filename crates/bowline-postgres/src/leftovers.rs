@@ -7,7 +7,9 @@ mod tree;
 use std::collections::BTreeSet;
 
 use bowline_core::{ActivityLive, Cause, Epoch, EventId, ReceiptId, RunId, Time};
-use bowline_store::{AttemptLine, Error, Leftovers, ReceiptRow, Subtree, ready::Mark};
+use bowline_store::{
+    AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, Subtree, ready::Mark,
+};
 use uuid::Uuid;
 
 use crate::{
@@ -36,12 +38,11 @@ pub(crate) async fn leftovers(shared: &Shared, subtree: &Subtree) -> Outcome<Lef
 async fn look(db: Db<'_>, subtree: &Subtree) -> Outcome<Leftovers> {
     let there = there(db).await?;
     match subtree {
-        Subtree::Run(run) => below(db, *run, &there).await?.ok_or(Error::Missing("run").into()),
-        Subtree::Receipt(id) => {
-            let receipt = receipt(db, *id).await?.ok_or(Error::Missing("receipt"))?;
-            let left = below(db, receipt.run, &there).await?.unwrap_or_default();
-            Ok(Leftovers { receipt: Some(receipt), ..left })
+        Subtree::Run(run) => {
+            below(db, *run, &there, u64::MAX).await?.ok_or(Error::Missing("run").into())
         }
+        Subtree::Receipt(id) => of_receipt(db, *id, &there, u64::MAX).await,
+        Subtree::Outline(id) => of_receipt(db, *id, &there, OUTLINE_FROM).await,
         Subtree::Orphans => orphan::orphans(db, &there).await,
     }
 }
@@ -53,14 +54,31 @@ async fn there(db: Db<'_>) -> Outcome<BTreeSet<Epoch>> {
     rows.iter().map(|row| Ok(Epoch(number(row, 0)?))).collect()
 }
 
-/// The target and everything below it; none if there is no such run.
-async fn below(db: Db<'_>, target: RunId, there: &BTreeSet<Epoch>) -> Outcome<Option<Leftovers>> {
+async fn of_receipt(
+    db: Db<'_>,
+    id: ReceiptId,
+    there: &BTreeSet<Epoch>,
+    most: u64,
+) -> Outcome<Leftovers> {
+    let receipt = receipt(db, id).await?.ok_or(Error::Missing("receipt"))?;
+    let left = below(db, receipt.run, there, most).await?.unwrap_or_default();
+    Ok(Leftovers { receipt: Some(receipt), ..left })
+}
+
+/// The target and everything below it; none if there is no such run. A run with more than `most`
+/// events is not looked into while much may wait there.
+async fn below(
+    db: Db<'_>,
+    target: RunId,
+    there: &BTreeSet<Epoch>,
+    most: u64,
+) -> Outcome<Option<Leftovers>> {
     let mut left = Leftovers::default();
     let mut tree = tree::Tree::new(db);
     let mut walk = tree::Walk::from(target);
     while let Some((run, alone)) = tree.step(&mut walk).await? {
         left.runs.push(tree.line(&run).await?);
-        if !alone {
+        if !alone && !(run.head.next_event.0 > most && outline(&run, &mut left)) {
             add_rows(db, &run, there, &mut left).await?;
         }
     }
@@ -70,6 +88,18 @@ async fn below(db: Db<'_>, target: RunId, there: &BTreeSet<Epoch>) -> Outcome<Op
     left.bound();
     left.truncated |= walk.is_cut();
     Ok(Some(left))
+}
+
+/// Says of a run that something waits there, if it is open or not yet swept.
+fn outline(run: &Run, left: &mut Leftovers) -> bool {
+    let is_busy = run.is_open() || run.marked > 0 || run.owing > 0;
+    if is_busy {
+        left.queued += 1;
+        left.unswept += u64::from(run.marked > 0);
+        left.never_started += run.never_started;
+        left.truncated = true;
+    }
+    is_busy
 }
 
 async fn add_rows(

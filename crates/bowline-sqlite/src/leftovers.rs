@@ -5,7 +5,9 @@ mod orphan;
 mod tree;
 
 use bowline_core::{ActivityLive, Cause, Epoch, EventId, Namespace, RunId, Time};
-use bowline_store::{AttemptLine, Error, Leftovers, ReceiptRow, Subtree, ready::Mark};
+use bowline_store::{
+    AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, Subtree, ready::Mark,
+};
 use rusqlite::params;
 
 use crate::{
@@ -20,23 +22,34 @@ pub(crate) use tree::{WALK_MAX, settled};
 /// `alive` is the epoch of the member: code dies with its process.
 pub(crate) fn leftovers(db: Db<'_>, subtree: &Subtree, alive: Option<Epoch>) -> Outcome<Leftovers> {
     match subtree {
-        Subtree::Run(run) => below(db, *run, alive)?.ok_or(Error::Missing("run").into()),
-        Subtree::Receipt(id) => {
-            let receipt = receipt(db, id.0)?.ok_or(Error::Missing("receipt"))?;
-            let left = below(db, receipt.run, alive)?.unwrap_or_default();
-            Ok(Leftovers { receipt: Some(receipt), ..left })
+        Subtree::Run(run) => {
+            below(db, *run, alive, u64::MAX)?.ok_or(Error::Missing("run").into())
         }
+        Subtree::Receipt(id) => of_receipt(db, id.0, alive, u64::MAX),
+        Subtree::Outline(id) => of_receipt(db, id.0, alive, OUTLINE_FROM),
         Subtree::Orphans => orphan::orphans(db, alive),
     }
 }
 
-/// The target and everything below it; none if there is no such run.
-fn below(db: Db<'_>, target: RunId, alive: Option<Epoch>) -> Outcome<Option<Leftovers>> {
+fn of_receipt(db: Db<'_>, id: u128, alive: Option<Epoch>, most: u64) -> Outcome<Leftovers> {
+    let receipt = receipt(db, id)?.ok_or(Error::Missing("receipt"))?;
+    let left = below(db, receipt.run, alive, most)?.unwrap_or_default();
+    Ok(Leftovers { receipt: Some(receipt), ..left })
+}
+
+/// The target and everything below it; none if there is no such run. A run with more than `most`
+/// events is not looked into while much may wait there.
+fn below(
+    db: Db<'_>,
+    target: RunId,
+    alive: Option<Epoch>,
+    most: u64,
+) -> Outcome<Option<Leftovers>> {
     let mut left = Leftovers::default();
     let mut tree = tree::Tree::new(db);
     let whole = tree.walk(target, |tree, run, alone| {
         left.runs.push(tree.line(run)?);
-        if !alone {
+        if !alone && !(run.head.next_event.0 > most && outline(db, run, &mut left)?) {
             add_rows(db, run, alive, &mut left)?;
         }
         Ok(true)
@@ -47,6 +60,21 @@ fn below(db: Db<'_>, target: RunId, alive: Option<Epoch>) -> Outcome<Option<Left
     left.bound();
     left.truncated |= !whole;
     Ok(Some(left))
+}
+
+/// Says of a run that something waits there, if it is open or not yet swept.
+fn outline(db: Db<'_>, run: &Run, left: &mut Leftovers) -> Outcome<bool> {
+    let count = |sql| db.first(sql, [run.key()], |row| number(row, 0));
+    let marks = count("SELECT count(*) FROM marks WHERE run = ?")?.unwrap_or(0);
+    let debts = count("SELECT count(*) FROM owed WHERE run = ?")?.unwrap_or(0);
+    let is_busy = run.is_open() || marks + debts > 0;
+    if is_busy {
+        left.queued += 1;
+        left.unswept += marks;
+        left.never_started += run.never_started;
+        left.truncated = true;
+    }
+    Ok(is_busy)
 }
 
 fn add_rows(db: Db<'_>, run: &Run, alive: Option<Epoch>, left: &mut Leftovers) -> Outcome<()> {

@@ -12,6 +12,9 @@ use bowline_core::{
 
 use crate::RunCancel;
 
+/// An outline does not look into runs with more events than this while much may wait there.
+pub const OUTLINE_FROM: u64 = 4_096;
+
 /// Which rows to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subtree {
@@ -19,6 +22,10 @@ pub enum Subtree {
     Run(RunId),
     /// The subtree that a cancel request was about.
     Receipt(ReceiptId),
+    /// The same, in time that does not grow with how much waits: activities of a run with a long
+    /// history may be left out, while it is open or sweeping is not done with it. The answer is
+    /// truncated then, and counts one that waits.
+    Outline(ReceiptId),
     /// Whatever should not be there at all: work of closed runs that nobody has told to stop,
     /// children that outlived a parent which wanted them told.
     Orphans,

@@ -35,7 +35,7 @@ pub use commit::{AttemptHit, Close, Commit, Committed, NewActivity, Quarantine, 
 pub use error::{Error, Result};
 pub use find::{Filter, Order, Page};
 pub use leftovers::{
-    AttemptLine, Leftovers, Phase, ReceiptRow, Remainder, RunLine, Subtree, left_by,
+    AttemptLine, Leftovers, OUTLINE_FROM, Phase, ReceiptRow, Remainder, RunLine, Subtree, left_by,
 };
 pub use member::{
     AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Proof, Renewal, Renewed, Sighting,

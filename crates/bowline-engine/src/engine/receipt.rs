@@ -18,7 +18,7 @@ impl Core {
     pub(crate) async fn wait(&self, receipt: ReceiptId, phase: Phase) -> Result<Leftovers> {
         let mut follower = self.followers.follower();
         loop {
-            let left = self.leftovers(Subtree::Receipt(receipt)).await?;
+            let left = self.look_at(receipt, phase).await?;
             if left.phase() >= phase {
                 return Ok(left);
             }
@@ -27,7 +27,7 @@ impl Core {
             for line in &left.runs {
                 self.followers.follow(&mut follower, line.run)?;
             }
-            let again = self.leftovers(Subtree::Receipt(receipt)).await?;
+            let again = self.look_at(receipt, phase).await?;
             if again.phase() >= phase {
                 return Ok(again);
             }
@@ -39,6 +39,16 @@ impl Core {
                 () = follower.changed() => {}
                 () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
             }
+        }
+    }
+
+    /// How far a cancel has come, as far as that says whether it has come to a phase. While very
+    /// much waits below it, nobody counts that again and again.
+    async fn look_at(&self, receipt: ReceiptId, phase: Phase) -> Result<Leftovers> {
+        let outline = self.leftovers(Subtree::Outline(receipt)).await?;
+        match outline.is_enough(phase) {
+            true => Ok(outline),
+            false => self.leftovers(Subtree::Receipt(receipt)).await,
         }
     }
 

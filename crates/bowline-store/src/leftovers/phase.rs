@@ -42,6 +42,18 @@ impl Leftovers {
         self.runs.is_empty() && self.attempts.is_empty() && self.queued == 0
     }
 
+    /// Whether this says enough about a phase: that it was reached, or that it was not. Of an
+    /// [outline](super::Subtree::Outline) that was truncated, only its runs and marks do.
+    pub fn is_enough(&self, phase: Phase) -> bool {
+        let open = || self.open().next().is_some();
+        match phase {
+            _ if !self.truncated => true,
+            Phase::Requested | Phase::Decided => open(),
+            Phase::Settled | Phase::Clean => open() || self.unswept > 0,
+            _ => false,
+        }
+    }
+
     /// What keeps it from being clean.
     pub fn remainder(&self) -> Remainder {
         let some = |wanted: fn(&AttemptLine) -> bool| {
@@ -229,6 +241,27 @@ mod tests {
             assert_eq!(leftovers.settled(), expected >= Phase::Settled, "{story}");
             assert_eq!(leftovers.clean(), expected == Phase::Clean, "{story}");
         }
+    }
+
+    #[test]
+    fn an_outline_is_enough_while_a_run_is_open_or_not_swept() {
+        use Status::{Cancelled, Cancelling};
+        let outline = |status, unswept| {
+            let runs = vec![run(1, status, DECIDED)];
+            Leftovers { queued: 1, unswept, truncated: true, ..left(runs, vec![]) }
+        };
+        let phases = [Phase::Decided, Phase::Observed, Phase::Stopped, Phase::Clean];
+        let table = [
+            ("it is open", outline(Cancelling, 0), [true, false, false, true]),
+            ("it is to be swept", outline(Cancelled, 1), [false, false, false, true]),
+            ("rows are owed", outline(Cancelled, 0), [false; 4]),
+            ("it is whole", Leftovers { truncated: false, ..outline(Cancelled, 0) }, [true; 4]),
+        ];
+        for (story, leftovers, expected) in table {
+            assert_eq!(phases.map(|phase| leftovers.is_enough(phase)), expected, "{story}");
+            assert!(!leftovers.settled(), "{story}");
+        }
+        assert_eq!(outline(Cancelling, 0).phase(), Phase::Decided);
     }
 
     #[test]
