@@ -84,7 +84,7 @@ impl Cached {
 /// The runs of one thread, the least recently used of which goes first.
 #[derive(Default)]
 pub(super) struct Cache {
-    runs: BTreeMap<RunId, Cached>,
+    runs: BTreeMap<RunId, Box<Cached>>,
     /// By when they were used.
     order: BTreeMap<u64, RunId>,
     clock: u64,
@@ -93,7 +93,7 @@ pub(super) struct Cache {
 impl Cache {
     pub(super) fn insert(&mut self, run: RunId, cached: Cached) {
         self.remove(run);
-        self.runs.insert(run, cached);
+        self.runs.insert(run, Box::new(cached));
         self.touch(run);
     }
 
@@ -104,7 +104,7 @@ impl Cache {
     }
 
     pub(super) fn find(&mut self, run: RunId) -> Option<&mut Cached> {
-        self.runs.get_mut(&run)
+        self.runs.get_mut(&run).map(|cached| &mut **cached)
     }
 
     /// Marks a run as just used.
@@ -120,7 +120,7 @@ impl Cache {
     /// The idle run that was used longest ago.
     pub(super) fn oldest(&self) -> Option<RunId> {
         let mut oldest = self.order.values();
-        oldest.find(|run| self.runs.get(run).is_some_and(Cached::is_idle)).copied()
+        oldest.find(|run| self.runs.get(run).is_some_and(|cached| cached.is_idle())).copied()
     }
 
     /// What is held under an epoch, or an older one, goes.
