@@ -78,7 +78,8 @@ async fn below(
     let mut walk = tree::Walk::from(target);
     while let Some((run, alone)) = tree.step(&mut walk).await? {
         left.runs.push(tree.line(&run).await?);
-        if !alone && !(run.head.next_event.0 > most && outline(&run, &mut left)) {
+        let is_brief = !alone && run.head.next_event.0 > most && outline(&run, &mut left);
+        if !alone && !is_brief {
             add_rows(db, &run, there, &mut left).await?;
         }
     }

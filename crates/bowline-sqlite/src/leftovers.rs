@@ -49,7 +49,8 @@ fn below(
     let mut tree = tree::Tree::new(db);
     let whole = tree.walk(target, |tree, run, alone| {
         left.runs.push(tree.line(run)?);
-        if !alone && !(run.head.next_event.0 > most && outline(db, run, &mut left)?) {
+        let is_brief = !alone && run.head.next_event.0 > most && outline(db, run, &mut left)?;
+        if !alone && !is_brief {
             add_rows(db, run, alive, &mut left)?;
         }
         Ok(true)
