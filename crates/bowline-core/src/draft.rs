@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     Address, Alarm, AlarmKind, Birth, Blob, Cause, Code, Effect, Event, EventId, EventKind,
-    Message, Note, Number, Post, Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time, TurnRecord, decide, limits,
+    Message, Note, Number, Post, Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time,
+    TurnRecord, decide, limits,
 };
 
 /// A decision in the making.

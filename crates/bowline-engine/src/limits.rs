@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 /// How many workflow runs are kept in memory between turns, unless the options say otherwise.
-pub const CACHED_RUNS: usize = 2_000;
+pub const CACHED_RUNS: usize = 1_500;
 /// How many pieces of work may wait for one workflow thread.
 pub const THREAD_QUEUE: usize = 4_096;
 /// After how many events of a replay it is noted that it goes on.

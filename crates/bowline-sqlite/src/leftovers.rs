@@ -22,9 +22,7 @@ pub(crate) use tree::{WALK_MAX, settled};
 /// `alive` is the epoch of the member: code dies with its process.
 pub(crate) fn leftovers(db: Db<'_>, subtree: &Subtree, alive: Option<Epoch>) -> Outcome<Leftovers> {
     match subtree {
-        Subtree::Run(run) => {
-            below(db, *run, alive, u64::MAX)?.ok_or(Error::Missing("run").into())
-        }
+        Subtree::Run(run) => below(db, *run, alive, u64::MAX)?.ok_or(Error::Missing("run").into()),
         Subtree::Receipt(id) => of_receipt(db, id.0, alive, u64::MAX),
         Subtree::Outline(id) => of_receipt(db, id.0, alive, OUTLINE_FROM),
         Subtree::Orphans => orphan::orphans(db, alive),
@@ -39,12 +37,7 @@ fn of_receipt(db: Db<'_>, id: u128, alive: Option<Epoch>, most: u64) -> Outcome<
 
 /// The target and everything below it; none if there is no such run. A run with more than `most`
 /// events is not looked into while much may wait there.
-fn below(
-    db: Db<'_>,
-    target: RunId,
-    alive: Option<Epoch>,
-    most: u64,
-) -> Outcome<Option<Leftovers>> {
+fn below(db: Db<'_>, target: RunId, alive: Option<Epoch>, most: u64) -> Outcome<Option<Leftovers>> {
     let mut left = Leftovers::default();
     let mut tree = tree::Tree::new(db);
     let whole = tree.walk(target, |tree, run, alone| {

@@ -19,7 +19,7 @@ pub(crate) const LINES_MAX: usize = 1_000;
 /// Runs of one page of a list.
 pub(crate) const PAGE_MAX: usize = 1_000;
 /// Labels of runs that the writer remembers, in each of two generations.
-pub(crate) const LABELS_MAX: usize = 20_000;
+pub(crate) const LABELS_MAX: usize = 1_000;
 /// Questions that wait for an answer.
 pub(crate) const ASKS_MAX: usize = 10_000;
 /// Prepared statements of a connection.

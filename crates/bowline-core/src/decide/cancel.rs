@@ -2,8 +2,8 @@
 
 use super::{child, start, timer};
 use crate::{
-    Cancel, Cancelled, Cause, Code, Decision, Draft, Effect, EventId, Note, Range, Ranges,
-    Refusal, RequestId, RunAlarm, State, Time, TurnFault, WorkflowCancelRequested,
+    Cancel, Cancelled, Cause, Code, Decision, Draft, Effect, EventId, Note, Range, Ranges, Refusal,
+    RequestId, RunAlarm, State, Time, TurnFault, WorkflowCancelRequested,
 };
 
 mod hasten;
