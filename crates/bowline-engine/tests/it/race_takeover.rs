@@ -274,6 +274,8 @@ async fn h14_an_engine_that_closes_lets_go_of_everything() {
         let first = process(&stage, work(1, 1), old.obeys()).await;
         let run = start(&first.engine, "one", "one-1").await;
         old.has_begun(1).await;
+        // A look that is on its way would find what is handed back, and hand it back again.
+        stage.rests().await;
         let close = first.engine.close(std::time::Duration::ZERO);
         within("the engine to close", close).await.expect("it closes");
         let store = stage.store();
