@@ -19,9 +19,17 @@ pub(crate) struct Followers {
 
 #[derive(Debug, Default)]
 struct State {
-    runs: BTreeMap<RunId, Vec<Waiter>>,
-    /// How many there are in all of the lists.
+    runs: BTreeMap<RunId, Followed>,
+    /// How many waiters there are in all.
     count: usize,
+}
+
+/// A run that somebody waits for.
+#[derive(Debug, Default)]
+struct Followed {
+    waiters: Vec<Waiter>,
+    /// Somebody here is about to end it, and will say how.
+    is_closing: bool,
 }
 
 #[derive(Debug)]
@@ -76,6 +84,22 @@ pub struct RunEnd {
     pub(crate) follower: Follower,
 }
 
+/// Somebody here is about to end a run, until this is dropped. If nobody has said by then how it
+/// ended, or whether, everybody looks.
+#[derive(Debug)]
+pub(crate) struct Closing<'f> {
+    followers: &'f Followers,
+    run: RunId,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        if self.followers.is_closing(self.run) {
+            self.followers.tell_end(self.run);
+        }
+    }
+}
+
 impl Default for Followers {
     fn default() -> Self {
         Self::new(limits::FOLLOWS)
@@ -125,7 +149,7 @@ impl Followers {
     ) -> Result<()> {
         let mut state = self.state.lock();
         let is_it = |waiter: &Waiter| Arc::ptr_eq(&waiter.bell, &follower.bell);
-        if state.runs.get(&run).is_some_and(|waiting| waiting.iter().any(is_it)) {
+        if state.runs.get(&run).is_some_and(|followed| followed.waiters.iter().any(is_it)) {
             return Ok(());
         }
         if state.count >= limit {
@@ -133,49 +157,72 @@ impl Followers {
         }
         state.count += 1;
         let bell = follower.bell.clone();
-        state.runs.entry(run).or_default().push(Waiter { bell, ends_only });
+        state.runs.entry(run).or_default().waiters.push(Waiter { bell, ends_only });
         follower.runs.push(run);
         Ok(())
     }
 
     /// Tells those who follow a run that it has changed, and is open still.
     pub(crate) fn tell(&self, run: RunId) {
-        self.each(run, |waiter| {
-            if !waiter.ends_only {
-                waiter.bell.changed.notify_one();
-            }
-        });
+        let state = self.state.lock();
+        let waiting = state.runs.get(&run).into_iter().flat_map(|followed| &followed.waiters);
+        for waiter in waiting.filter(|waiter| !waiter.ends_only) {
+            waiter.bell.changed.notify_one();
+        }
     }
 
     /// Tells all who follow a run: it has ended, or may have.
     pub(crate) fn tell_end(&self, run: RunId) {
-        self.each(run, |waiter| waiter.bell.changed.notify_one());
+        self.ended(run, |waiter| waiter.bell.changed.notify_one());
+    }
+
+    /// Somebody here is about to end a run. What the store says of it meanwhile is not passed on:
+    /// it comes before the answer to whoever ends it, and would have everybody read.
+    pub(crate) fn closes(&self, run: RunId) -> Closing<'_> {
+        if let Some(followed) = self.state.lock().runs.get_mut(&run) {
+            followed.is_closing = true;
+        }
+        Closing { followers: self, run }
+    }
+
+    /// The store says that a run has ended, or may have.
+    pub(crate) fn hear_end(&self, run: RunId) {
+        if !self.is_closing(run) {
+            self.tell_end(run);
+        }
+    }
+
+    fn is_closing(&self, run: RunId) -> bool {
+        self.state.lock().runs.get(&run).is_some_and(|followed| followed.is_closing)
     }
 
     /// The same, with its answer: whoever waits for that need not read it.
     pub(crate) fn tell_completed(&self, run: RunId, result: &Option<Payload>) {
-        self.each(run, |waiter| {
+        self.ended(run, |waiter| {
             *waiter.bell.completed.lock() = Some((run, result.clone()));
             waiter.bell.changed.notify_one();
         });
     }
 
-    fn each(&self, run: RunId, tell: impl Fn(&Waiter)) {
-        let state = self.state.lock();
-        state.runs.get(&run).into_iter().flatten().for_each(tell);
+    fn ended(&self, run: RunId, tell: impl Fn(&Waiter)) {
+        if let Some(followed) = self.state.lock().runs.get_mut(&run) {
+            followed.is_closing = false;
+            followed.waiters.iter().for_each(tell);
+        }
     }
 
     /// Tells everybody: after work whose extent is unknown.
     pub(crate) fn tell_all(&self) {
         let state = self.state.lock();
-        let all = state.runs.values().flatten();
+        let all = state.runs.values().flat_map(|followed| &followed.waiters);
         all.for_each(|waiter| waiter.bell.changed.notify_one());
     }
 }
 
 impl State {
     fn forget(&mut self, run: RunId, bell: &Arc<Bell>) {
-        let Some(waiting) = self.runs.get_mut(&run) else { return };
+        let Some(followed) = self.runs.get_mut(&run) else { return };
+        let waiting = &mut followed.waiters;
         if let Some(at) = waiting.iter().position(|waiter| Arc::ptr_eq(&waiter.bell, bell)) {
             waiting.swap_remove(at);
             self.count -= 1;
@@ -212,6 +259,28 @@ mod tests {
         followers.tell_completed(run(1), &None);
         follower.changed().await;
         assert_eq!(follower.completed(run(1)), Some(None));
+    }
+
+    #[tokio::test]
+    async fn a_hint_at_an_end_that_is_made_here_is_not_passed_on() {
+        let followers = Followers::new(9);
+        let follower = followers.follow_new(run(1)).expect("there is room").follower;
+        let closing = followers.closes(run(1));
+        followers.hear_end(run(1));
+        tokio::select! {
+            biased;
+            () = follower.changed() => panic!("nobody has said how"),
+            () = std::future::ready(()) => {}
+        }
+        followers.tell_completed(run(1), &None);
+        follower.changed().await;
+        assert_eq!(follower.completed(run(1)), Some(None));
+        drop(closing);
+        followers.hear_end(run(1));
+        follower.changed().await;
+        drop(followers.closes(run(1)));
+        follower.changed().await;
+        assert_eq!(follower.completed(run(1)), None, "whoever was about to end it has gone");
     }
 
     #[tokio::test]

@@ -207,6 +207,7 @@ impl Core {
         let told: Vec<_> = folded.commit.posts.iter().map(|post| told(post, parent)).collect();
         // The answer brings along what waits by then.
         self.net.paid(run);
+        let closing = (!matches!(end, End::Open)).then(|| self.followers.closes(run));
         let committed = match self.write(folded.commit, patience).await {
             Ok(committed) => committed,
             Err(error) => {
@@ -234,6 +235,7 @@ impl Core {
             End::Completed(result) => self.followers.tell_completed(run, &result),
             End::Other => self.followers.tell_end(run),
         }
+        drop(closing);
         Ok((committed, folded.state, taken))
     }
 

@@ -70,7 +70,7 @@ fn pass_on(core: &Arc<Core>, hint: Hint) {
         Hint::Cancelled => core.bells.renew.notify_one(),
         Hint::Sweep => core.bells.sweep.notify_one(),
         Hint::Changed(run) => core.followers.tell(run),
-        Hint::Closed(run) => core.followers.tell_end(run),
+        Hint::Closed(run) => core.followers.hear_end(run),
         Hint::Asked => core.bells.asked.notify_one(),
         Hint::Answered(_) => {}
         Hint::Word(word) => core.hears(&word),
