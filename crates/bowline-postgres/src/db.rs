@@ -78,8 +78,10 @@ pub(crate) fn limits(patience: Duration) -> String {
 }
 
 /// Every statement finds its rows by keys and by indexes made for it, however many there are: a
-/// plan that was made once is good for ever, and making one costs more than most statements do.
-pub(crate) const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET jit = off";
+/// plan that was made once is good for ever, and making one costs more than most statements do. It
+/// may be made while tables are empty, where reading all of them would seem to be the cheapest.
+pub(crate) const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET jit = off; \
+    SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
 
 /// A connection, or somebody's transaction, and how tables are called on it.
 #[derive(Clone, Copy)]

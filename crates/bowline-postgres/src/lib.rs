@@ -39,6 +39,7 @@ mod settings;
 mod settle;
 mod shared;
 mod shelf;
+mod statistics;
 mod store;
 mod sweep;
 mod tls;
@@ -127,6 +128,7 @@ impl PostgresStore {
         }
         runtime.spawn(hint::look_again(shared.clone()));
         runtime.spawn(hint::poll(shared.clone()));
+        runtime.spawn(statistics::keep(shared.clone()));
         runtime.spawn(hint::collect(shared.clone()));
         runtime.spawn(hint::keep_alive(shared.clone()));
         Ok(Self { shared, calls, looks, threads, sender })

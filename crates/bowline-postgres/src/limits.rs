@@ -45,6 +45,10 @@ pub(crate) const LOSE_MAX: usize = 500;
 pub(crate) const NOTIFY_AGAIN: Duration = Duration::from_millis(20);
 /// The longest of these pauses.
 pub(crate) const NOTIFY_AGAIN_MAX: Duration = Duration::from_secs(1);
+/// After how many new runs and activities the database is told to look at its tables.
+pub(crate) const ANALYZE_FROM: u64 = 500;
+/// How many times as many there are when it is told again.
+pub(crate) const ANALYZE_TIMES: u64 = 4;
 /// How long a process waits before it tries again to listen.
 pub(crate) const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 /// How often a question that waits is looked at, should word of its answer be lost.

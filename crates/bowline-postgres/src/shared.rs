@@ -21,6 +21,7 @@ use crate::{
     fault::Fault,
     owed::Owed,
     settings::Settings,
+    statistics::Growth,
     sweep::Cursor,
 };
 
@@ -37,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) asks: Asks,
     pub(crate) owed: Mutex<Owed>,
     pub(crate) cursor: Mutex<Cursor>,
+    pub(crate) growth: Growth,
     /// One at a time of each: nobody gains from racing against the own process.
     pub(crate) claiming: tokio::sync::Mutex<()>,
     pub(crate) firing: tokio::sync::Mutex<()>,
@@ -87,6 +89,7 @@ impl Shared {
             asks: Asks::default(),
             owed: Mutex::default(),
             cursor: Mutex::default(),
+            growth: Growth::default(),
             claiming: tokio::sync::Mutex::default(),
             firing: tokio::sync::Mutex::default(),
             sweeping: tokio::sync::Mutex::default(),

@@ -119,8 +119,11 @@ impl<'a> Tx<'a> {
         }
         self.stand();
         self.gather();
-        let statement = std::mem::take(&mut self.writes).statement();
-        statement.send(self.db, commits).await
+        let writes = std::mem::take(&mut self.writes);
+        let added = writes.born.len() + writes.new_activities.len();
+        writes.statement().send(self.db, commits).await?;
+        self.shared.growth.add(added);
+        Ok(())
     }
 
     /// The hints to tell. Where nothing was written, runs may still have been locked for a while,
