@@ -34,6 +34,14 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<Command> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root()?).stdin(Stdio::null());
+    // What we were built as would have build scripts that look at it run again, here and then in
+    // the next call that is not ours.
+    let ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(ours) {
+            command.env_remove(name);
+        }
+    }
     Ok(command)
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Joint {
     /// It runs them.
     pub(crate) transactions: Option<Arc<dyn Transactions>>,
     /// It takes requests inside of them.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "_guest")]
     pub(crate) database: Option<Arc<postgres::Database>>,
 }
 
@@ -57,7 +57,7 @@ fn sqlite(path: &Path) -> Result<Opened, ClientError> {
     let engine = Engine::builder(store.clone()).crash_file(crash_file(path));
     let joint = Joint {
         transactions: Some(store.clone()),
-        #[cfg(feature = "postgres")]
+        #[cfg(feature = "_guest")]
         database: None,
     };
     Ok(Opened { store, engine, joint })

@@ -47,7 +47,7 @@ impl<T> Request<T> {
     }
 
     /// Whose it is, what its store is to be given, and what the answer will mean.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "_guest")]
     pub(crate) fn into_parts(self) -> Result<(Bowline, Posting, Reading<T>), ClientError> {
         let Inner { bowline, posting, read } = self.inner?;
         Ok((bowline, posting, read))

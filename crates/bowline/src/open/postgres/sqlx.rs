@@ -33,7 +33,7 @@ macro_rules! driver {
         use super::Raw;
         use crate::{
             ClientError,
-            open::postgres::{Pending, put},
+            open::postgres::guest::{Pending, put},
             transaction::Request,
         };
 
