@@ -41,9 +41,11 @@ struct Due {
     now: Time,
 }
 
-/// The alarms that are due, the oldest first.
+/// The alarms that are due, the oldest first, and those of one moment in the order in which they
+/// were set. Behind the five bytes of its envelope, the value of an alarm is in the order of its
+/// number.
 pub(crate) const DUE: &str = "SELECT namespace, run, due, what FROM @alarms \
-    WHERE due <= $1 ORDER BY due, namespace, run, what LIMIT $2";
+    WHERE due <= $1 ORDER BY due, namespace, run, substring(what FROM 6), what LIMIT $2";
 
 async fn due(shared: &Shared, now: Time, limit: usize) -> Outcome<Vec<(RunId, Alarm)>> {
     let lent = shared.lend().await?;
