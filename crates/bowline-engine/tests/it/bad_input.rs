@@ -13,6 +13,17 @@ use bowline_store::{Filter, Phase};
 
 use crate::world::{Code, QUEUE, World, current, ending, signal, start, until, within};
 
+crate::world::on_every_store! {
+    h9_requests_to_missing_runs_are_refused_and_wedge_nobody,
+    r21_a_closed_run_refuses_signals_and_takes_cancels_as_done,
+    starts_that_are_not_acceptable_are_refused_by_name,
+    a_taken_workflow_id_names_its_run,
+    signals_that_are_not_acceptable_change_nothing,
+    r83_an_unknown_target_is_an_error_in_a_closed_run_too,
+    an_engine_that_cannot_work_does_not_start,
+    a_run_of_an_unregistered_workflow_waits_and_says_so_when_asked,
+}
+
 async fn engine(world: &World) -> Engine {
     world
         .builder()
@@ -37,9 +48,7 @@ fn nobody() -> RunId {
 }
 
 /// H9: requests to runs that do not exist are refused, and wedge nobody.
-#[tokio::test]
-async fn h9_requests_to_missing_runs_are_refused_and_wedge_nobody() {
-    let world = World::new();
+async fn h9_requests_to_missing_runs_are_refused_and_wedge_nobody(world: World) {
     let engine = engine(&world).await;
     let request = || CancelRequest::new("why", "me");
     let missing = |error: Error| assert_eq!(error.code(), "missing", "{error}");
@@ -59,9 +68,7 @@ async fn h9_requests_to_missing_runs_are_refused_and_wedge_nobody() {
 }
 
 /// A closed run takes no signal, and a cancel of it is a success that says so (R21).
-#[tokio::test]
-async fn r21_a_closed_run_refuses_signals_and_takes_cancels_as_done() {
-    let world = World::new();
+async fn r21_a_closed_run_refuses_signals_and_takes_cancels_as_done(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "quick", "closed").await;
     within("the run to end", ending(&engine, run)).await;
@@ -74,9 +81,7 @@ async fn r21_a_closed_run_refuses_signals_and_takes_cancels_as_done() {
 }
 
 /// Starts that are not acceptable name what is wrong with them.
-#[tokio::test]
-async fn starts_that_are_not_acceptable_are_refused_by_name() {
-    let world = World::new();
+async fn starts_that_are_not_acceptable_are_refused_by_name(world: World) {
     let engine = engine(&world).await;
     let plain = || StartOptions::new("quick", "id", QUEUE, None);
     let with = |change: &dyn Fn(&mut StartOptions)| {
@@ -111,9 +116,7 @@ async fn starts_that_are_not_acceptable_are_refused_by_name() {
 }
 
 /// A workflow id that is taken is refused with the run that has it.
-#[tokio::test]
-async fn a_taken_workflow_id_names_its_run() {
-    let world = World::new();
+async fn a_taken_workflow_id_names_its_run(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "wait", "taken").await;
     let again = StartOptions::new("wait", "taken", QUEUE, None);
@@ -129,9 +132,7 @@ async fn a_taken_workflow_id_names_its_run() {
 }
 
 /// Signals without a name, or larger than anybody would send, are refused before they are stored.
-#[tokio::test]
-async fn signals_that_are_not_acceptable_change_nothing() {
-    let world = World::new();
+async fn signals_that_are_not_acceptable_change_nothing(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "wait", "wait").await;
     until(&engine, run, "TurnCompleted").await;
@@ -149,9 +150,7 @@ async fn signals_that_are_not_acceptable_change_nothing() {
 
 /// R83: an operator's cancel of something that never was is an error, whether or not its run is
 /// closed; one that is over is none, which `pushed` shows.
-#[tokio::test]
-async fn r83_an_unknown_target_is_an_error_in_a_closed_run_too() {
-    let world = World::new();
+async fn r83_an_unknown_target_is_an_error_in_a_closed_run_too(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "wait", "wait").await;
     until(&engine, run, "TurnCompleted").await;
@@ -165,9 +164,7 @@ async fn r83_an_unknown_target_is_an_error_in_a_closed_run_too() {
 }
 
 /// What cannot work is refused when the engine starts, and says what to change.
-#[tokio::test]
-async fn an_engine_that_cannot_work_does_not_start() {
-    let world = World::new();
+async fn an_engine_that_cannot_work_does_not_start(world: World) {
     let noop = || activity_fn(|_, _| async { Ok(None) });
     let twice = world.builder().activity("a", noop()).activity("a", noop());
     let refused = twice.start().await.err().expect("one name, two functions");
@@ -184,9 +181,7 @@ async fn an_engine_that_cannot_work_does_not_start() {
 }
 
 /// A workflow that nobody has registered waits, visible, and can be cancelled at any time.
-#[tokio::test]
-async fn a_run_of_an_unregistered_workflow_waits_and_says_so_when_asked() {
-    let world = World::new();
+async fn a_run_of_an_unregistered_workflow_waits_and_says_so_when_asked(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "unheard", "unheard").await;
     let asked = engine.query(run, "status", None).await.expect_err("no code");

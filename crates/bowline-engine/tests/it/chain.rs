@@ -13,6 +13,16 @@ use crate::world::{
     Code, QUEUE, World, current, ending, history, idle, kinds, signal, start, text, until,
 };
 
+crate::world::on_every_store! {
+    the_outcome_follows_a_chain_of_fifty_links,
+    a_signal_beside_continue_as_new_goes_on_with_the_chain,
+    a_failed_run_is_tried_again_by_its_policy,
+    a_run_timeout_closes_the_run,
+    a_chain_timeout_counts_over_all_runs,
+    n10_a_deadline_is_a_cancel_with_clean_up,
+    a_delayed_start_waits_for_its_time,
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 fn with(options: StartOptions, change: impl FnOnce(&mut WorkflowStarted)) -> StartOptions {
@@ -47,9 +57,7 @@ async fn chain(engine: &Engine, first: RunId) -> Vec<RunId> {
 }
 
 /// The outcome of a chain is that of its last run, and every link names the next.
-#[tokio::test]
-async fn the_outcome_follows_a_chain_of_fifty_links() {
-    let world = World::new();
+async fn the_outcome_follows_a_chain_of_fifty_links(world: World) {
     let engine = countdown(world.builder()).start().await.expect("starts");
     let first = engine.start(options("countdown", "c-1", "50")).await.expect("starts");
     let (last, end) = engine.outcome(first).await.expect("it has an outcome");
@@ -69,9 +77,7 @@ async fn the_outcome_follows_a_chain_of_fifty_links() {
 
 /// A signal that comes beside the closing turn is not lost. The turn is decided again and takes it
 /// in; the code has gone on by then, so the signal goes on with it.
-#[tokio::test]
-async fn a_signal_beside_continue_as_new_goes_on_with_the_chain() {
-    let world = World::new();
+async fn a_signal_beside_continue_as_new_goes_on_with_the_chain(world: World) {
     let engine = world
         .builder()
         .flow("loop", |ctx, input| async move {
@@ -113,9 +119,7 @@ async fn a_signal_beside_continue_as_new_goes_on_with_the_chain() {
 
 /// A workflow with a retry policy is tried again after its pauses, under new run ids; the failure
 /// of the try before is known, and the last one counts.
-#[tokio::test]
-async fn a_failed_run_is_tried_again_by_its_policy() {
-    let world = World::new();
+async fn a_failed_run_is_tried_again_by_its_policy(world: World) {
     let engine = world
         .builder()
         .flow("flaky", |ctx, _| async move {
@@ -149,9 +153,7 @@ async fn a_failed_run_is_tried_again_by_its_policy() {
 }
 
 /// A run that takes too long closes by itself; its code is not asked.
-#[tokio::test]
-async fn a_run_timeout_closes_the_run() {
-    let world = World::new();
+async fn a_run_timeout_closes_the_run(world: World) {
     let engine = sleeper(world.builder()).start().await.expect("starts");
     let options = with(options("sleeper", "s-1", "0"), |started| {
         started.run_timeout = Some(Span(60 * SECOND));
@@ -164,9 +166,7 @@ async fn a_run_timeout_closes_the_run() {
 }
 
 /// The chain's limit counts over all its runs, and ends their retries.
-#[tokio::test]
-async fn a_chain_timeout_counts_over_all_runs() {
-    let world = World::new();
+async fn a_chain_timeout_counts_over_all_runs(world: World) {
     let engine = world
         .builder()
         .flow("again", |ctx, _| async move {
@@ -195,9 +195,7 @@ async fn a_chain_timeout_counts_over_all_runs() {
 }
 
 /// A deadline is a cancel: the code is told why, and may clean up.
-#[tokio::test]
-async fn n10_a_deadline_is_a_cancel_with_clean_up() {
-    let world = World::new();
+async fn n10_a_deadline_is_a_cancel_with_clean_up(world: World) {
     let engine = world
         .builder()
         .flow("late", |ctx, _| async move {
@@ -225,9 +223,7 @@ async fn n10_a_deadline_is_a_cancel_with_clean_up() {
 }
 
 /// A delayed start has no turn before its time; a signal waits with it.
-#[tokio::test]
-async fn a_delayed_start_waits_for_its_time() {
-    let world = World::new();
+async fn a_delayed_start_waits_for_its_time(world: World) {
     let engine = world
         .builder()
         .flow("late", |ctx, _| async move {

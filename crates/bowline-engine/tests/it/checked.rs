@@ -11,8 +11,7 @@ use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed,
     Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read,
     Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
-    Sweep, Swept,
-    memory::{MemoryStore, Method},
+    Sweep, Swept, memory::Method,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -20,7 +19,7 @@ use tokio::sync::Notify;
 /// The store, and what was seen of it. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Checked {
-    inner: MemoryStore,
+    inner: Arc<dyn Store>,
     book: Arc<Book>,
 }
 
@@ -131,14 +130,14 @@ impl Book {
 }
 
 impl Checked {
-    pub(crate) fn new(inner: MemoryStore, book: Arc<Book>) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Store>, book: Arc<Book>) -> Self {
         Self { inner, book }
     }
 
     fn call<T: Send + 'static>(
         &self,
         method: Method,
-        call: impl FnOnce(MemoryStore) -> Answer<T> + Send + 'static,
+        call: impl FnOnce(Arc<dyn Store>) -> Answer<T> + Send + 'static,
     ) -> Answer<T> {
         let (inner, book) = (self.inner.clone(), self.book.clone());
         self.book.called(name(method));
@@ -153,7 +152,7 @@ impl Checked {
     }
 
     /// Checks what a commit wrote, and before it what an answer that never came may have hidden.
-    async fn written(inner: &MemoryStore, book: &Book, commit: &Commit) {
+    async fn written(inner: &Arc<dyn Store>, book: &Book, commit: &Commit) {
         book.counts.lock().count(commit);
         for birth in &commit.births {
             book.check(birth.run, &birth.events);

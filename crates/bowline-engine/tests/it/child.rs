@@ -12,6 +12,14 @@ use bowline_store::{Filter, Phase};
 
 use crate::world::{Code, World, ending, history, kinds, signal, start, text, until, within};
 
+crate::world::on_every_store! {
+    k12_the_end_of_a_child_reaches_its_parent_as_it_is,
+    a_child_with_a_taken_id_is_refused_to_its_parent,
+    r29_children_of_a_closed_parent_follow_their_policy,
+    n11_a_cancel_of_the_root_reaches_the_grandchildren,
+    a_parent_waits_for_the_whole_chain_of_its_child,
+}
+
 fn child(name: &str) -> ChildSpec {
     ChildSpec { name: name.into(), ..ChildSpec::default() }
 }
@@ -70,9 +78,7 @@ fn say(json: &str) -> bowline_core::Signal {
 }
 
 /// K12: every way in which a child can end reaches the parent as what it is.
-#[tokio::test]
-async fn k12_the_end_of_a_child_reaches_its_parent_as_it_is() {
-    let world = World::new();
+async fn k12_the_end_of_a_child_reaches_its_parent_as_it_is(world: World) {
     let engine = family(world.builder()).start().await.expect("starts");
     let parent = start(&engine, "parent", "p-1").await;
     let run = kid(&engine, parent).await;
@@ -104,9 +110,7 @@ async fn k12_the_end_of_a_child_reaches_its_parent_as_it_is() {
 
 /// A child whose id is taken never begins, and its parent hears why; the run that has the id is
 /// not disturbed.
-#[tokio::test]
-async fn a_child_with_a_taken_id_is_refused_to_its_parent() {
-    let world = World::new();
+async fn a_child_with_a_taken_id_is_refused_to_its_parent(world: World) {
     let engine = family(world.builder()).start().await.expect("starts");
     let other = start(&engine, "child", "kid").await;
     until(&engine, other, "TurnCompleted").await;
@@ -119,9 +123,7 @@ async fn a_child_with_a_taken_id_is_refused_to_its_parent() {
 
 /// Each policy for children of a closing parent does what it says, and the leftovers name what was
 /// left alone.
-#[tokio::test]
-async fn r29_children_of_a_closed_parent_follow_their_policy() {
-    let world = World::new();
+async fn r29_children_of_a_closed_parent_follow_their_policy(world: World) {
     let policies =
         [("c", ParentClose::Cancel), ("t", ParentClose::Terminate), ("a", ParentClose::Abandon)];
     let engine = world
@@ -176,9 +178,7 @@ async fn r29_children_of_a_closed_parent_follow_their_policy() {
 
 /// A tree of three generations: each run knows its root, and a cancel of the root reaches the
 /// grandchildren with the whole chain of causes (N11).
-#[tokio::test]
-async fn n11_a_cancel_of_the_root_reaches_the_grandchildren() {
-    let world = World::new();
+async fn n11_a_cancel_of_the_root_reaches_the_grandchildren(world: World) {
     let engine = world
         .builder()
         .flow("root", |ctx, _| async move {
@@ -230,9 +230,7 @@ async fn n11_a_cancel_of_the_root_reaches_the_grandchildren() {
 
 /// A child that continues as new is one child: its parent waits for the last of its chain, and
 /// follows it with a cancel.
-#[tokio::test]
-async fn a_parent_waits_for_the_whole_chain_of_its_child() {
-    let world = World::new();
+async fn a_parent_waits_for_the_whole_chain_of_its_child(world: World) {
     let engine = world
         .builder()
         .flow("parent", |ctx, _| async move {

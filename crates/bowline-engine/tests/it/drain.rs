@@ -12,6 +12,13 @@ use tokio::sync::Notify;
 
 use crate::world::{Code, World, activity, ending, signal, start, until, within};
 
+crate::world::on_every_store! {
+    r12_a_drain_gives_attempts_back_uncounted,
+    a_drain_lets_finish_what_can,
+    a_drain_ends_in_bounded_time,
+    a_drain_lets_go_of_runs,
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 async fn row(engine: &Engine, run: RunId) -> ActivityRow {
@@ -32,9 +39,7 @@ fn caller(builder: Builder) -> Builder {
 
 /// R12: an attempt that heeds the drain goes back to its queue, and that does not count against
 /// its policy; another process runs it to its end.
-#[tokio::test]
-async fn r12_a_drain_gives_attempts_back_uncounted() {
-    let mut world = World::new();
+async fn r12_a_drain_gives_attempts_back_uncounted(mut world: World) {
     let begun = Arc::new(Notify::new());
     let causes = Arc::new(Mutex::new(Vec::new()));
     let build = |world: &World| {
@@ -71,9 +76,7 @@ async fn r12_a_drain_gives_attempts_back_uncounted() {
 }
 
 /// What can finish in time does, and its result counts.
-#[tokio::test]
-async fn a_drain_lets_finish_what_can() {
-    let mut world = World::new();
+async fn a_drain_lets_finish_what_can(mut world: World) {
     let (begun, finish) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let build = |world: &World| {
         let (begun, finish) = (begun.clone(), finish.clone());
@@ -106,9 +109,7 @@ async fn a_drain_lets_finish_what_can() {
 
 /// Code that ignores everything is dropped at the deadline, and its activity is tried again
 /// elsewhere: a drain ends in bounded time.
-#[tokio::test]
-async fn a_drain_ends_in_bounded_time() {
-    let mut world = World::new();
+async fn a_drain_ends_in_bounded_time(mut world: World) {
     let begun = Arc::new(Notify::new());
     let build = |world: &World| {
         let begun = begun.clone();
@@ -157,9 +158,7 @@ async fn a_drain_ends_in_bounded_time() {
 
 /// Runs that wait for something are let go of by a drain and taken up by the next process, which
 /// finds them as they were.
-#[tokio::test]
-async fn a_drain_lets_go_of_runs() {
-    let mut world = World::new();
+async fn a_drain_lets_go_of_runs(mut world: World) {
     let build = |world: &World| {
         world.builder().flow("waiter", |ctx, _| async move {
             let said = ctx.signals("go").recv().await;

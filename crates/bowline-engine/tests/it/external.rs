@@ -8,6 +8,13 @@ use bowline_engine::Builder;
 
 use crate::world::{Code, World, ending, history, kinds, start, text, until};
 
+crate::world::on_every_store! {
+    a_run_signals_another_run,
+    r21_a_run_cancels_another_run_and_a_closed_one_is_a_success,
+    h9_asking_a_missing_run_is_refused_and_wedges_nobody,
+    a_signal_for_a_closed_run_is_refused,
+}
+
 fn to(id: &str) -> External {
     External { workflow_id: id.into(), ..External::default() }
 }
@@ -41,9 +48,7 @@ fn sender(builder: Builder) -> Builder {
 }
 
 /// A signal from one run to another arrives, says whose it was, and the sender hears so.
-#[tokio::test]
-async fn a_run_signals_another_run() {
-    let world = World::new();
+async fn a_run_signals_another_run(world: World) {
     let engine = sender(world.builder()).start().await.expect("starts");
     let target = start(&engine, "listener", "target").await;
     until(&engine, target, "TurnCompleted").await;
@@ -61,9 +66,7 @@ async fn a_run_signals_another_run() {
 
 /// A cancel from one run to another arrives with its reason, and the sender hears so. A target
 /// that is closed already counts as done (R21).
-#[tokio::test]
-async fn r21_a_run_cancels_another_run_and_a_closed_one_is_a_success() {
-    let world = World::new();
+async fn r21_a_run_cancels_another_run_and_a_closed_one_is_a_success(world: World) {
     let engine = sender(world.builder()).start().await.expect("starts");
     let target = start(&engine, "listener", "target").await;
     until(&engine, target, "TurnCompleted").await;
@@ -79,9 +82,7 @@ async fn r21_a_run_cancels_another_run_and_a_closed_one_is_a_success() {
 }
 
 /// H9: asking a run that does not exist is answered with a refusal, and nobody is wedged.
-#[tokio::test]
-async fn h9_asking_a_missing_run_is_refused_and_wedges_nobody() {
-    let world = World::new();
+async fn h9_asking_a_missing_run_is_refused_and_wedges_nobody(world: World) {
     let engine = sender(world.builder()).start().await.expect("starts");
     let refused = format!("Err({:?})", ExternalRefusal::NotFound);
     let caller = start(&engine, "caller", "caller").await;
@@ -98,9 +99,7 @@ async fn h9_asking_a_missing_run_is_refused_and_wedges_nobody() {
 }
 
 /// A signal for a closed run is refused: nobody will read it.
-#[tokio::test]
-async fn a_signal_for_a_closed_run_is_refused() {
-    let world = World::new();
+async fn a_signal_for_a_closed_run_is_refused(world: World) {
     let engine = sender(world.builder()).start().await.expect("starts");
     let target = start(&engine, "canceller", "target").await;
     ending(&engine, target).await;

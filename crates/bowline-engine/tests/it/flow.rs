@@ -10,14 +10,23 @@ use crate::world::{
     Code, QUEUE, World, activity, current, done, ending, history, kinds, signal, start, text, until,
 };
 
+crate::world::on_every_store! {
+    a_timer_rings_after_ninety_nine_years,
+    signals_wait_in_order_until_somebody_asks,
+    a_repeated_signal_counts_once,
+    a_start_with_a_signal_starts_or_signals,
+    h9_a_signal_for_nobody_is_an_error_and_wedges_nobody,
+    r61_a_race_has_one_winner_and_its_loser_is_cancelled,
+    blocks_beside_each_other_are_joined_in_order,
+    timers_of_one_moment_ring_in_the_order_of_their_setting,
+}
+
 fn numbered(name: &str, number: usize) -> Signal {
     Signal { input: Some(Payload::json(number.to_string())), ..signal(name) }
 }
 
 /// A signal that comes before anybody asks for it waits, and all of them keep their order.
-#[tokio::test]
-async fn signals_wait_in_order_until_somebody_asks() {
-    let world = World::new();
+async fn signals_wait_in_order_until_somebody_asks(world: World) {
     let flow = world.builder().flow("gather", |ctx, _| async move {
         ctx.timer(Duration::from_secs(5)).await.expect("nobody cancels it");
         let signals = ctx.signals("s");
@@ -45,9 +54,7 @@ async fn signals_wait_in_order_until_somebody_asks() {
 }
 
 /// A request that is sent again counts once, before and after it was consumed.
-#[tokio::test]
-async fn a_repeated_signal_counts_once() {
-    let world = World::new();
+async fn a_repeated_signal_counts_once(world: World) {
     let engine = world
         .builder()
         .flow("two", |ctx, _| async move {
@@ -71,9 +78,7 @@ async fn a_repeated_signal_counts_once() {
 }
 
 /// Start-with-signal starts once; while that run is open, the signal goes to it.
-#[tokio::test]
-async fn a_start_with_a_signal_starts_or_signals() {
-    let world = World::new();
+async fn a_start_with_a_signal_starts_or_signals(world: World) {
     let engine = world
         .builder()
         .flow("cart", |ctx, _| async move {
@@ -101,9 +106,7 @@ async fn a_start_with_a_signal_starts_or_signals() {
 }
 
 /// H9: a signal for a run that is missing or closed is an error, and disturbs nobody else.
-#[tokio::test]
-async fn h9_a_signal_for_nobody_is_an_error_and_wedges_nobody() {
-    let world = World::new();
+async fn h9_a_signal_for_nobody_is_an_error_and_wedges_nobody(world: World) {
     let engine = world
         .builder()
         .flow("quick", |_, _| async move { Ok(None) })
@@ -121,10 +124,8 @@ async fn h9_a_signal_for_nobody_is_an_error_and_wedges_nobody() {
 }
 
 /// A timer may be set for most of a century, and rings when the clock comes there, not before.
-#[tokio::test]
-async fn a_timer_rings_after_ninety_nine_years() {
+async fn a_timer_rings_after_ninety_nine_years(world: World) {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-    let world = World::new();
     let engine = world
         .builder()
         .flow("patience", |ctx, _| async move {
@@ -148,9 +149,7 @@ async fn a_timer_rings_after_ninety_nine_years() {
 }
 
 /// R61: the loser of a race is cancelled in the turn that decided it; the winner's value counts.
-#[tokio::test]
-async fn r61_a_race_has_one_winner_and_its_loser_is_cancelled() {
-    let world = World::new();
+async fn r61_a_race_has_one_winner_and_its_loser_is_cancelled(world: World) {
     let engine = world
         .builder()
         .flow("race", |ctx, _| async move {
@@ -178,9 +177,7 @@ async fn r61_a_race_has_one_winner_and_its_loser_is_cancelled() {
 }
 
 /// Async blocks beside each other, each with several steps, give their values in their order.
-#[tokio::test]
-async fn blocks_beside_each_other_are_joined_in_order() {
-    let world = World::new();
+async fn blocks_beside_each_other_are_joined_in_order(world: World) {
     let engine = world
         .builder()
         .flow("fan", |ctx, _| async move {
@@ -214,9 +211,7 @@ async fn blocks_beside_each_other_are_joined_in_order() {
 }
 
 /// Two timers of the same moment ring in the order in which they were set.
-#[tokio::test]
-async fn timers_of_one_moment_ring_in_the_order_of_their_setting() {
-    let world = World::new();
+async fn timers_of_one_moment_ring_in_the_order_of_their_setting(world: World) {
     let engine = world
         .builder()
         .flow("order", |ctx, _| async move {

@@ -15,6 +15,13 @@ use crate::world::{
     Code, World, activity, done, ending, history, idle, signal, start, text, until,
 };
 
+crate::world::on_every_store! {
+    a_fork_replays_its_prefix_and_decides_the_rest_again,
+    an_activity_that_was_open_at_the_cut_is_run_again,
+    a_bad_cut_is_refused_and_changes_nothing,
+    a_fork_draws_the_same_numbers,
+}
+
 /// Two activities, a signal, and the sum of all three.
 fn summer(builder: Builder, calls: Arc<AtomicUsize>) -> Builder {
     builder
@@ -53,9 +60,7 @@ async fn turns(engine: &Engine, run: RunId) -> Vec<EventId> {
 
 /// A fork replays the prefix, decides the rest again, brings later signals along, and terminates
 /// the run that had the id.
-#[tokio::test]
-async fn a_fork_replays_its_prefix_and_decides_the_rest_again() {
-    let world = World::new();
+async fn a_fork_replays_its_prefix_and_decides_the_rest_again(world: World) {
     let calls = Arc::new(AtomicUsize::new(0));
     let engine = summer(world.builder(), calls.clone()).start().await.expect("starts");
     let run = start(&engine, "summer", "s-1").await;
@@ -83,9 +88,7 @@ async fn a_fork_replays_its_prefix_and_decides_the_rest_again() {
 
 /// An activity that was open at the cut waits in its queue again; the old run is terminated, in
 /// the same step, and its own attempt is told to stop.
-#[tokio::test]
-async fn an_activity_that_was_open_at_the_cut_is_run_again() {
-    let world = World::new();
+async fn an_activity_that_was_open_at_the_cut_is_run_again(world: World) {
     let starts = Arc::new(AtomicUsize::new(0));
     let counted = starts.clone();
     let engine = world
@@ -123,14 +126,12 @@ async fn an_activity_that_was_open_at_the_cut_is_run_again() {
 }
 
 /// History can be cut at the start of a turn and nowhere else; a refusal changes nothing.
-#[tokio::test]
-async fn a_bad_cut_is_refused_and_changes_nothing() {
-    let world = World::new();
+async fn a_bad_cut_is_refused_and_changes_nothing(world: World) {
     let engine = summer(world.builder(), Arc::default()).start().await.expect("starts");
     let run = start(&engine, "summer", "s-1").await;
     until(&engine, run, "ActivityCompleted").await;
     idle(&engine, run).await;
-    let before = world.store.dump();
+    let before = world.rows().await;
     for at in [1, 2, 4, 1_000] {
         let error = engine.fork(run, EventId(at), because()).await.expect_err("a bad cut");
         assert_eq!(error.code(), "cannot_fork", "{error}");
@@ -139,14 +140,12 @@ async fn a_bad_cut_is_refused_and_changes_nothing() {
     let missing = RunId { uuid: 99, ..run };
     let missing = engine.fork(missing, EventId(3), because()).await.expect_err("no such run");
     assert!(matches!(missing, Error::NotFound("run")), "{missing}");
-    assert_eq!(world.store.dump(), before);
+    assert_eq!(world.rows().await, before);
     assert_eq!(engine.head(run).await.expect("").status, Status::Running);
 }
 
 /// A fork of a fork keeps the numbers that the code had drawn: they are seeded by the first run.
-#[tokio::test]
-async fn a_fork_draws_the_same_numbers() {
-    let world = World::new();
+async fn a_fork_draws_the_same_numbers(world: World) {
     let engine = world
         .builder()
         .flow("draw", |ctx, _| async move {

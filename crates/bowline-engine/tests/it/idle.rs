@@ -75,7 +75,7 @@ fn calls(world: &World) -> u64 {
 /// Sixteen hundred polls wait for an hour, and nothing is asked of the store.
 #[tokio::test]
 async fn polls_that_wait_ask_nothing_of_the_store() {
-    let world = World::new();
+    let world = World::memory();
     let engine = world.builder().start().await.expect("starts");
     let polls = crowd(&world, &engine).await;
     let before = calls(&world);
@@ -92,7 +92,7 @@ async fn polls_that_wait_ask_nothing_of_the_store() {
 /// hint may have hidden is one call for all queues.
 #[tokio::test]
 async fn a_turn_wakes_who_waits_for_it_and_nobody_else() {
-    let world = World::new();
+    let world = World::memory();
     let engine = world.builder().start().await.expect("starts");
     let run = remote::start(&engine, "r-1").await;
     let turn = remote::turn(&engine).await;
@@ -126,7 +126,7 @@ async fn a_turn_wakes_who_waits_for_it_and_nobody_else() {
 /// open runs as beside ten: most of them wait in another queue, some for a timer.
 #[tokio::test]
 async fn ten_thousand_open_runs_make_no_poll_dearer() {
-    let world = World::new();
+    let world = World::memory();
     let engine = world.builder().start().await.expect("starts");
     open(&engine, 0..10).await;
     let few = cost(&world, &engine, "beside few").await;

@@ -9,13 +9,17 @@ use tokio::sync::Notify;
 
 use crate::world::{Code, World, activity, ending, signal, start, until, within};
 
+crate::world::on_every_store! {
+    detached_work_outlives_its_run,
+    k17_a_deleted_run_is_gone,
+    closed_runs_are_kept_for_as_long_as_was_said,
+}
+
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// A detached activity and a detached child outlive their run; nobody tells them to stop, and the
 /// leftovers name the child as left.
-#[tokio::test]
-async fn detached_work_outlives_its_run() {
-    let world = World::new();
+async fn detached_work_outlives_its_run(world: World) {
     let (begun, finish) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (begins, finishes) = (begun.clone(), finish.clone());
     let engine = world
@@ -72,9 +76,7 @@ async fn detached_work_outlives_its_run() {
 }
 
 /// K17: a deleted run is gone with everything that belongs to it; an open one is terminated first.
-#[tokio::test]
-async fn k17_a_deleted_run_is_gone() {
-    let world = World::new();
+async fn k17_a_deleted_run_is_gone(world: World) {
     let engine = world
         .builder()
         .flow("w", |ctx, _| async move {
@@ -103,9 +105,7 @@ async fn k17_a_deleted_run_is_gone() {
 }
 
 /// Closed runs go after the retention, open ones stay however old they are.
-#[tokio::test]
-async fn closed_runs_are_kept_for_as_long_as_was_said() {
-    let world = World::new();
+async fn closed_runs_are_kept_for_as_long_as_was_said(world: World) {
     let engine = world
         .builder()
         .flow("w", |ctx, _| async move {

@@ -10,6 +10,13 @@ use tokio::sync::Notify;
 
 use crate::world::{Code, World, activity, ending, kinds, start, text, within};
 
+crate::world::on_every_store! {
+    a_lost_attempt_is_tried_again_by_the_next_process,
+    work_that_loses_every_worker_is_given_up,
+    a_policy_counts_lost_attempts_too,
+    a_fenced_process_changes_nothing,
+}
+
 /// Calls an activity that never ends by itself in its first `lost` attempts.
 fn caller(builder: Builder, retry: Option<RetryPolicy>, lost: u32, begun: Arc<Notify>) -> Builder {
     builder
@@ -38,9 +45,7 @@ fn caller(builder: Builder, retry: Option<RetryPolicy>, lost: u32, begun: Arc<No
 }
 
 /// A killed process loses its attempts; the next one runs them again, without any retry policy.
-#[tokio::test]
-async fn a_lost_attempt_is_tried_again_by_the_next_process() {
-    let mut world = World::new();
+async fn a_lost_attempt_is_tried_again_by_the_next_process(mut world: World) {
     let begun = Arc::new(Notify::new());
     let engine = caller(world.builder(), None, 1, begun.clone()).start().await.expect("starts");
     let run = start(&engine, "caller", "c-1").await;
@@ -53,9 +58,7 @@ async fn a_lost_attempt_is_tried_again_by_the_next_process() {
 }
 
 /// Work that takes its worker down every time is given up after ten attempts.
-#[tokio::test]
-async fn work_that_loses_every_worker_is_given_up() {
-    let mut world = World::new();
+async fn work_that_loses_every_worker_is_given_up(mut world: World) {
     let begun = Arc::new(Notify::new());
     let mut engine = caller(world.builder(), None, 99, begun.clone()).start().await.expect("");
     let run = start(&engine, "caller", "c-1").await;
@@ -72,9 +75,7 @@ async fn work_that_loses_every_worker_is_given_up() {
 }
 
 /// With a policy, a lost attempt counts as one of its own, and pauses as it says.
-#[tokio::test]
-async fn a_policy_counts_lost_attempts_too() {
-    let mut world = World::new();
+async fn a_policy_counts_lost_attempts_too(mut world: World) {
     let retry = Some(RetryPolicy { attempts_max: 2, ..RetryPolicy::default() });
     let begun = Arc::new(Notify::new());
     let build = |world: &World| caller(world.builder(), retry.clone(), 99, begun.clone());
@@ -101,9 +102,7 @@ async fn a_policy_counts_lost_attempts_too() {
 
 /// A process that was taken for dead and lives on can settle nothing: its result changes neither
 /// the row nor history.
-#[tokio::test]
-async fn a_fenced_process_changes_nothing() {
-    let mut world = World::new();
+async fn a_fenced_process_changes_nothing(mut world: World) {
     let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let said = Arc::new(Mutex::new(Vec::new()));
     let build = |world: &World, name: &'static str| {
@@ -134,7 +133,7 @@ async fn a_fenced_process_changes_nothing() {
     world.reopen();
     let new = build(&world, "new").start().await.expect("starts");
     assert_eq!(ending(&new, run).await, RunEnding::Completed(Some(Payload::json("new"))));
-    let before = world.store.dump();
+    let before = world.rows().await;
     go_on.notify_one();
     within("the old process to finish", async {
         while said.lock().len() < 2 {
@@ -145,5 +144,5 @@ async fn a_fenced_process_changes_nothing() {
         }
     })
     .await;
-    assert_eq!(world.store.dump(), before);
+    assert_eq!(world.rows().await, before);
 }

@@ -15,6 +15,14 @@ use bowline_store::{Filter, Quarantine};
 
 use crate::world::{Code, World, activity, done, ending, history, signal, start, until, within};
 
+crate::world::on_every_store! {
+    a_panicking_run_is_parked_and_taken_up_again,
+    a_panic_anywhere_in_a_workflow_parks_its_run_alone,
+    a_parked_run_can_be_terminated,
+    retrying_what_is_not_parked_changes_nothing,
+    a_refused_command_parks_the_run_with_a_reason,
+}
+
 /// Waits until a run is parked, and tells why. Tries are paced by the clock, which moves on.
 async fn parked(world: &World, engine: &Engine, run: RunId) -> Quarantine {
     within("the run to be parked", async {
@@ -54,9 +62,7 @@ fn moody(builder: Builder, broken: Arc<AtomicBool>, tries: Arc<AtomicUsize>) -> 
 
 /// A workflow that panics is tried three times and parked; everybody can see it, others go on, its
 /// messages are kept, and `retry` takes it up again where it was.
-#[tokio::test]
-async fn a_panicking_run_is_parked_and_taken_up_again() {
-    let world = World::new();
+async fn a_panicking_run_is_parked_and_taken_up_again(world: World) {
     let (broken, tries) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
     let builder = moody(world.builder(), broken.clone(), tries.clone());
     let engine = builder.threads(1).start().await.expect("starts");
@@ -82,9 +88,7 @@ async fn a_panicking_run_is_parked_and_taken_up_again() {
 }
 
 /// A panic in a clean-up, or at the very first line, is no other panic.
-#[tokio::test]
-async fn a_panic_anywhere_in_a_workflow_parks_its_run_alone() {
-    let world = World::new();
+async fn a_panic_anywhere_in_a_workflow_parks_its_run_alone(world: World) {
     let engine = world
         .builder()
         .flow("first", |_, _| async move { panic!("at once") })
@@ -112,9 +116,7 @@ async fn a_panic_anywhere_in_a_workflow_parks_its_run_alone() {
 }
 
 /// A parked run can be terminated: that needs no code.
-#[tokio::test]
-async fn a_parked_run_can_be_terminated() {
-    let world = World::new();
+async fn a_parked_run_can_be_terminated(world: World) {
     let engine = world
         .builder()
         .flow("first", |_, _| async move { panic!("at once") })
@@ -130,9 +132,7 @@ async fn a_parked_run_can_be_terminated() {
 }
 
 /// Taking a run out of quarantine that is not in it, closed or missing is harmless.
-#[tokio::test]
-async fn retrying_what_is_not_parked_changes_nothing() {
-    let world = World::new();
+async fn retrying_what_is_not_parked_changes_nothing(world: World) {
     let engine = moody(world.builder(), Arc::default(), Arc::default()).start().await.expect("");
     let run = start(&engine, "calm", "c-1").await;
     until(&engine, run, "TurnCompleted").await;
@@ -145,9 +145,7 @@ async fn retrying_what_is_not_parked_changes_nothing() {
 }
 
 /// A command that the rules refuse parks the run at once, and says what was wrong with it.
-#[tokio::test]
-async fn a_refused_command_parks_the_run_with_a_reason() {
-    let world = World::new();
+async fn a_refused_command_parks_the_run_with_a_reason(world: World) {
     let century = Duration::from_secs(101 * 366 * 24 * 3600);
     let engine = world
         .builder()

@@ -14,6 +14,14 @@ use bowline_store::{Filter, Quarantine};
 
 use crate::world::{Code, World, activity, done, ending, history, start, until, within};
 
+crate::world::on_every_store! {
+    a_thread_that_is_stuck_is_replaced_and_its_other_runs_finish,
+    a_run_that_keeps_panicking_is_parked_and_can_be_tried_again,
+    a_run_whose_code_drifted_is_parked_and_resumes_with_the_right_code,
+    a_panic_in_an_activity_is_its_failure_and_nothing_more,
+    a_panic_in_a_query_leaves_the_run_alone,
+}
+
 /// Waits until a run is parked, while the time passes.
 async fn parked(world: &World, engine: &Engine, run: RunId) -> Quarantine {
     let wait = async {
@@ -31,9 +39,7 @@ async fn parked(world: &World, engine: &Engine, run: RunId) -> Quarantine {
 
 /// A workflow that panics is tried a few times and then parked. Its history is as it was, others
 /// go on, and when somebody says so it is tried again.
-#[tokio::test]
-async fn a_run_that_keeps_panicking_is_parked_and_can_be_tried_again() {
-    let world = World::new();
+async fn a_run_that_keeps_panicking_is_parked_and_can_be_tried_again(world: World) {
     let broken = Arc::new(AtomicBool::new(true));
     let flag = broken.clone();
     let engine = world
@@ -67,9 +73,7 @@ async fn a_run_that_keeps_panicking_is_parked_and_can_be_tried_again() {
 
 /// Code that does not match history is parked at once, with both sides in the reason; nothing is
 /// written. With the right code again, the run goes on where it was.
-#[tokio::test]
-async fn a_run_whose_code_drifted_is_parked_and_resumes_with_the_right_code() {
-    let mut world = World::new();
+async fn a_run_whose_code_drifted_is_parked_and_resumes_with_the_right_code(mut world: World) {
     let first = world
         .builder()
         .flow("order", |ctx, _| async move {
@@ -119,9 +123,7 @@ async fn a_run_whose_code_drifted_is_parked_and_resumes_with_the_right_code() {
 
 /// A workflow thread that is stuck in user code is given up: its run is parked, and the other runs
 /// of that thread are replayed elsewhere and finish.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_thread_that_is_stuck_is_replaced_and_its_other_runs_finish() {
-    let world = World::new();
+async fn a_thread_that_is_stuck_is_replaced_and_its_other_runs_finish(world: World) {
     let free = Arc::new(AtomicBool::new(false));
     let loose = free.clone();
     let engine = world
@@ -158,9 +160,7 @@ async fn a_thread_that_is_stuck_is_replaced_and_its_other_runs_finish() {
 }
 
 /// A panic in an activity is a failure of that activity, with its message and its place.
-#[tokio::test]
-async fn a_panic_in_an_activity_is_its_failure_and_nothing_more() {
-    let world = World::new();
+async fn a_panic_in_an_activity_is_its_failure_and_nothing_more(world: World) {
     let engine = world
         .builder()
         .flow("call", |ctx, _| async move { done(ctx.activity(activity("burst", "1")).await) })
@@ -177,9 +177,7 @@ async fn a_panic_in_an_activity_is_its_failure_and_nothing_more() {
 }
 
 /// A query whose code panics is answered with the panic; the run does not notice.
-#[tokio::test]
-async fn a_panic_in_a_query_leaves_the_run_alone() {
-    let world = World::new();
+async fn a_panic_in_a_query_leaves_the_run_alone(world: World) {
     let engine = world
         .builder()
         .flow("asked", |ctx, _| async move {

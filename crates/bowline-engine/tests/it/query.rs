@@ -8,6 +8,13 @@ use bowline_store::Read;
 
 use crate::world::{Code, World, ending, signal, start, text, until};
 
+crate::world::on_every_store! {
+    a_query_is_answered_wherever_the_run_is,
+    a_query_that_cannot_be_answered_is_an_error_and_nothing_else,
+    a_query_without_code_names_the_code,
+    a_query_beside_a_turn_that_is_being_written_sees_what_is_durable,
+}
+
 /// Counts its signals up to three, and tells how many there were.
 fn counter(builder: Builder) -> Builder {
     builder.flow("counter", |ctx, _| async move {
@@ -30,9 +37,7 @@ async fn count(engine: &Engine, run: bowline_core::RunId) -> String {
 }
 
 /// A run answers from memory, after its eviction, from a new process, and after it closed.
-#[tokio::test]
-async fn a_query_is_answered_wherever_the_run_is() {
-    let mut world = World::new();
+async fn a_query_is_answered_wherever_the_run_is(mut world: World) {
     let engine = counter(world.builder()).cached_runs(1).threads(1).start().await.expect("starts");
     let run = start(&engine, "counter", "c-1").await;
     until(&engine, run, "TurnCompleted").await;
@@ -55,13 +60,11 @@ async fn a_query_is_answered_wherever_the_run_is() {
 }
 
 /// What cannot be answered is a clear error, and the run goes on as if nobody had asked.
-#[tokio::test]
-async fn a_query_that_cannot_be_answered_is_an_error_and_nothing_else() {
-    let world = World::new();
+async fn a_query_that_cannot_be_answered_is_an_error_and_nothing_else(world: World) {
     let engine = counter(world.builder()).start().await.expect("starts");
     let run = start(&engine, "counter", "c-1").await;
     until(&engine, run, "TurnCompleted").await;
-    let before = world.store.dump();
+    let before = world.rows().await;
     let ask = |name: &'static str| engine.query(run, name, None);
     let unknown = ask("colour").await.expect_err("there is no such query");
     assert!(matches!(unknown, Error::Query(_)));
@@ -72,7 +75,7 @@ async fn a_query_that_cannot_be_answered_is_an_error_and_nothing_else() {
     let broken = ask("panic").await.expect_err("the code panics");
     assert!(broken.to_string().contains("this query is broken"), "{broken}");
     assert_eq!(count(&engine, run).await, "0", "the run still answers");
-    assert_eq!(world.store.dump(), before, "a query changes nothing");
+    assert_eq!(world.rows().await, before, "a query changes nothing");
     for _ in 0..3 {
         engine.signal(run, signal("more")).await.expect("taken");
     }
@@ -83,9 +86,7 @@ async fn a_query_that_cannot_be_answered_is_an_error_and_nothing_else() {
 }
 
 /// A run whose code is not here cannot be asked, and the error names the code.
-#[tokio::test]
-async fn a_query_without_code_names_the_code() {
-    let mut world = World::new();
+async fn a_query_without_code_names_the_code(mut world: World) {
     let engine = counter(world.builder()).start().await.expect("starts");
     let run = start(&engine, "counter", "c-1").await;
     until(&engine, run, "TurnCompleted").await;
@@ -96,9 +97,7 @@ async fn a_query_without_code_names_the_code() {
 }
 
 /// While a turn is on its way to the store, a query sees what is durable.
-#[tokio::test]
-async fn a_query_beside_a_turn_that_is_being_written_sees_what_is_durable() {
-    let world = World::new();
+async fn a_query_beside_a_turn_that_is_being_written_sees_what_is_durable(world: World) {
     let engine = counter(world.builder()).start().await.expect("starts");
     let run = start(&engine, "counter", "c-1").await;
     until(&engine, run, "TurnCompleted").await;

@@ -17,6 +17,17 @@ use crate::{
     world::{World, ending, history, kinds, signal, until, within},
 };
 
+crate::world::on_every_store! {
+    a_run_that_nobody_polls_shows_what_happened_to_it_at_once,
+    a_close_beside_a_waiting_signal_is_refused_and_the_signal_is_seen,
+    a_retried_turn_leaves_no_trace_until_it_succeeds,
+    a_sticky_turn_goes_back_to_everybody_when_its_worker_is_gone,
+    a_termination_does_not_wait_for_the_turn_that_is_out,
+    r1_a_cancel_is_pushed_to_a_remote_worker_without_heartbeats,
+    tokens_that_were_never_handed_out_are_refused,
+    a_refused_update_leaves_no_trace,
+}
+
 async fn engine(world: &World) -> Engine {
     world.builder().start().await.expect("the engine starts")
 }
@@ -68,9 +79,7 @@ fn names(events: &[Event]) -> Vec<&'static str> {
 }
 
 /// A run that nobody polls shows its start, a signal and a cancel in its history at once.
-#[tokio::test]
-async fn a_run_that_nobody_polls_shows_what_happened_to_it_at_once() {
-    let world = World::new();
+async fn a_run_that_nobody_polls_shows_what_happened_to_it_at_once(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "alone").await;
     engine.signal(run, signal("hello")).await.expect("taken");
@@ -133,9 +142,7 @@ async fn answers_with_old_tokens_count_once_in_another_process() {
 }
 
 /// A turn that wants to close the run while a signal waits is refused; the next one sees it.
-#[tokio::test]
-async fn a_close_beside_a_waiting_signal_is_refused_and_the_signal_is_seen() {
-    let world = World::new();
+async fn a_close_beside_a_waiting_signal_is_refused_and_the_signal_is_seen(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "hasty").await;
     let turn = poll(&engine, "sdk").await;
@@ -150,9 +157,7 @@ async fn a_close_beside_a_waiting_signal_is_refused_and_the_signal_is_seen() {
 }
 
 /// A later attempt at a turn is not in history until it succeeds, but its worker is shown it.
-#[tokio::test]
-async fn a_retried_turn_leaves_no_trace_until_it_succeeds() {
-    let world = World::new();
+async fn a_retried_turn_leaves_no_trace_until_it_succeeds(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "retried").await;
     let first = poll(&engine, "sdk").await;
@@ -188,9 +193,7 @@ async fn a_retried_turn_leaves_no_trace_until_it_succeeds() {
 
 /// A worker that keeps the run in its cache gets the next turn in its own queue; if it does not
 /// come for it in time, anybody may have it.
-#[tokio::test]
-async fn a_sticky_turn_goes_back_to_everybody_when_its_worker_is_gone() {
-    let world = World::new();
+async fn a_sticky_turn_goes_back_to_everybody_when_its_worker_is_gone(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "sticky").await;
     let turn = poll(&engine, "sdk").await;
@@ -226,9 +229,7 @@ async fn a_sticky_turn_goes_back_to_everybody_when_its_worker_is_gone() {
 
 /// A termination does not wait for the worker that has the turn; its answer then counts for
 /// nothing.
-#[tokio::test]
-async fn a_termination_does_not_wait_for_the_turn_that_is_out() {
-    let world = World::new();
+async fn a_termination_does_not_wait_for_the_turn_that_is_out(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "ended").await;
     let turn = poll(&engine, "sdk").await;
@@ -243,9 +244,7 @@ async fn a_termination_does_not_wait_for_the_turn_that_is_out() {
 
 /// R1, R3, R8: the cancel of an activity that never heartbeats is pushed to its worker's control
 /// channel; the receipt shows the delivery. Without a channel the next heartbeat's answer says it.
-#[tokio::test]
-async fn r1_a_cancel_is_pushed_to_a_remote_worker_without_heartbeats() {
-    let world = World::new();
+async fn r1_a_cancel_is_pushed_to_a_remote_worker_without_heartbeats(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "pushed").await;
     let turn = poll(&engine, "sdk").await;
@@ -272,9 +271,7 @@ async fn r1_a_cancel_is_pushed_to_a_remote_worker_without_heartbeats() {
 }
 
 /// Garbage, and tokens of other things, are refused and change nothing.
-#[tokio::test]
-async fn tokens_that_were_never_handed_out_are_refused() {
-    let world = World::new();
+async fn tokens_that_were_never_handed_out_are_refused(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "tokens").await;
     let turn = poll(&engine, "sdk").await;
@@ -293,9 +290,7 @@ async fn tokens_that_were_never_handed_out_are_refused() {
 }
 
 /// An update that is refused by a turn made for it alone leaves no trace at all.
-#[tokio::test]
-async fn a_refused_update_leaves_no_trace() {
-    let world = World::new();
+async fn a_refused_update_leaves_no_trace(world: World) {
     let engine = engine(&world).await;
     let run = start(&engine, "update").await;
     let turn = poll(&engine, "sdk").await;

@@ -14,6 +14,11 @@ use crate::{
     world::{World, history, kinds, until, within},
 };
 
+crate::world::on_every_store! {
+    r15_an_attempt_that_times_out_is_stopped_and_tried_again,
+    heartbeats_keep_a_remote_attempt_alive_and_hand_progress_on,
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A remote run with one activity in the queue.
@@ -41,9 +46,7 @@ async fn poll(engine: &Engine) -> RemoteActivity {
 
 /// An attempt that passes its limit is ended by the store, tried again, and its worker is told to
 /// stop over the control channel. Its token is no good any more; the next attempt's is.
-#[tokio::test]
-async fn r15_an_attempt_that_times_out_is_stopped_and_tried_again() {
-    let world = World::new();
+async fn r15_an_attempt_that_times_out_is_stopped_and_tried_again(world: World) {
     let engine = world.builder().start().await.expect("starts");
     let timeouts = Timeouts { start_to_close: Some(Span(30 * SECOND)), ..Timeouts::default() };
     let run = scheduled(&engine, timeouts, Some(RetryPolicy::default())).await;
@@ -68,9 +71,7 @@ async fn r15_an_attempt_that_times_out_is_stopped_and_tried_again() {
 
 /// A silent attempt times out by its heartbeat limit; one that speaks does not, and what it said
 /// reaches the next attempt.
-#[tokio::test]
-async fn heartbeats_keep_a_remote_attempt_alive_and_hand_progress_on() {
-    let world = World::new();
+async fn heartbeats_keep_a_remote_attempt_alive_and_hand_progress_on(world: World) {
     let engine = world.builder().start().await.expect("starts");
     let timeouts = Timeouts {
         heartbeat: Some(Span(10 * SECOND)),

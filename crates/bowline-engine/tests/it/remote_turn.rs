@@ -10,6 +10,12 @@ use bowline_engine::{Answered, Engine, RemoteTurn, StartOptions, Taken};
 
 use crate::world::{World, ending, history, kinds, signal, until, within};
 
+crate::world::on_every_store! {
+    a_turn_that_times_out_is_tried_again_and_shown_as_it_is_written,
+    a_chain_of_heartbeats_goes_on_for_half_an_hour_and_no_longer,
+    the_next_turn_comes_with_the_answer_if_there_is_one,
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 async fn start(engine: &Engine) -> RunId {
@@ -33,9 +39,7 @@ async fn answer(engine: &Engine, turn: &RemoteTurn, again: bool, asks: Vec<Comma
 
 /// A turn that is not answered in time is handed out again. The second attempt is shown to its
 /// worker exactly as it will be written, and the late answer of the first counts for nothing.
-#[tokio::test]
-async fn a_turn_that_times_out_is_tried_again_and_shown_as_it_is_written() {
-    let world = World::new();
+async fn a_turn_that_times_out_is_tried_again_and_shown_as_it_is_written(world: World) {
     let engine = world.builder().start().await.expect("starts");
     let run = start(&engine).await;
     let first = poll(&engine).await;
@@ -55,9 +59,7 @@ async fn a_turn_that_times_out_is_tried_again_and_shown_as_it_is_written() {
 }
 
 /// Turns that only keep a local activity alive come back in the same breath, for half an hour.
-#[tokio::test]
-async fn a_chain_of_heartbeats_goes_on_for_half_an_hour_and_no_longer() {
-    let world = World::new();
+async fn a_chain_of_heartbeats_goes_on_for_half_an_hour_and_no_longer(world: World) {
     let engine = world.builder().start().await.expect("starts");
     let run = start(&engine).await;
     let mut turn = poll(&engine).await;
@@ -76,9 +78,7 @@ async fn a_chain_of_heartbeats_goes_on_for_half_an_hour_and_no_longer() {
 }
 
 /// The answer to a turn brings the next one along, if messages came meanwhile; else it does not.
-#[tokio::test]
-async fn the_next_turn_comes_with_the_answer_if_there_is_one() {
-    let world = World::new();
+async fn the_next_turn_comes_with_the_answer_if_there_is_one(world: World) {
     let engine = world.builder().start().await.expect("starts");
     let run = start(&engine).await;
     let turn = poll(&engine).await;

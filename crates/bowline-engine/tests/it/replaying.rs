@@ -14,6 +14,12 @@ use parking_lot::Mutex;
 
 use crate::world::{Code, World, activity, done, ending, kinds, signal, start, text, until};
 
+crate::world::on_every_store! {
+    what_the_code_saw_it_sees_again_at_every_replay,
+    a_patch_divides_old_runs_from_new_ones,
+    a_run_in_memory_is_not_replayed,
+}
+
 /// What the code has seen, each time that it was run from the beginning.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<Vec<String>>>>);
@@ -52,9 +58,7 @@ fn diviner(builder: Builder, seen: Seen) -> Builder {
 
 /// now, random, uuid and patched are the same at every replay, whether the run was evicted or the
 /// process is another one.
-#[tokio::test]
-async fn what_the_code_saw_it_sees_again_at_every_replay() {
-    let mut world = World::new();
+async fn what_the_code_saw_it_sees_again_at_every_replay(mut world: World) {
     let seen = Seen::default();
     let build = |world: &World| {
         diviner(world.builder(), seen.clone())
@@ -91,9 +95,7 @@ async fn what_the_code_saw_it_sees_again_at_every_replay() {
 
 /// A run that began before a change stays on its old side; one that begins after it is on the new
 /// one; both go on under the same code.
-#[tokio::test]
-async fn a_patch_divides_old_runs_from_new_ones() {
-    let mut world = World::new();
+async fn a_patch_divides_old_runs_from_new_ones(mut world: World) {
     let old = |world: &World| {
         world.builder().flow("w", |ctx, _| async move {
             let first = done(ctx.activity(activity("old", "1")).await)?;
@@ -131,9 +133,7 @@ async fn a_patch_divides_old_runs_from_new_ones() {
 }
 
 /// A turn on a run in memory does not run its code again from the beginning.
-#[tokio::test]
-async fn a_run_in_memory_is_not_replayed() {
-    let world = World::new();
+async fn a_run_in_memory_is_not_replayed(world: World) {
     let begun = Arc::new(AtomicUsize::new(0));
     let counted = begun.clone();
     let engine = world

@@ -12,6 +12,14 @@ use parking_lot::Mutex;
 
 use crate::world::{Code, World, activity, ending, history, start, text, within};
 
+crate::world::on_every_store! {
+    some_failures_are_final,
+    pauses_grow_keys_stay_and_fences_rise,
+    attempts_are_used_up,
+    a_failure_may_choose_the_pause,
+    a_panic_is_tried_again,
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// What an attempt has seen of itself.
@@ -102,9 +110,7 @@ async fn pauses_until(engine: &Engine, run: RunId) -> Time {
 
 /// The pauses grow as the policy says; every attempt has the same key, a higher fence, and knows
 /// how the one before it failed. History shows the attempt that counted.
-#[tokio::test]
-async fn pauses_grow_keys_stay_and_fences_rise() {
-    let world = World::new();
+async fn pauses_grow_keys_stay_and_fences_rise(world: World) {
     let tries = Tries::default();
     let fails = |attempt| (attempt < 4).then(|| Failure::new(format!("no {attempt}")));
     let retry = Some(RetryPolicy::default());
@@ -139,9 +145,7 @@ async fn pauses_grow_keys_stay_and_fences_rise() {
 }
 
 /// When its attempts are used up, the last failure is the outcome, and says why it is the last.
-#[tokio::test]
-async fn attempts_are_used_up() {
-    let world = World::new();
+async fn attempts_are_used_up(world: World) {
     let tries = Tries::default();
     let retry = RetryPolicy { attempts_max: 2, ..RetryPolicy::default() };
     let fails = |attempt| Some(Failure::new(format!("no {attempt}")));
@@ -158,8 +162,7 @@ async fn attempts_are_used_up() {
 
 /// A failure of a kind that the policy names, one that says never, and one without any policy are
 /// not tried again.
-#[tokio::test]
-async fn some_failures_are_final() {
+async fn some_failures_are_final(mut world: World) {
     let named = RetryPolicy { non_retryable: vec!["Fatal".to_owned()], ..RetryPolicy::default() };
     let plain = Failure::new("no");
     let table = [
@@ -168,7 +171,7 @@ async fn some_failures_are_final() {
         (None, plain, RetryState::NoPolicy),
     ];
     for (retry, failure, wanted) in table {
-        let world = World::new();
+        world.reopen();
         let tries = Tries::default();
         let fails = move |_| Some(failure.clone());
         let engine = caller(world.builder(), retry, tries.clone(), fails).start().await.expect("");
@@ -180,9 +183,7 @@ async fn some_failures_are_final() {
 }
 
 /// A failure may choose its own pause.
-#[tokio::test]
-async fn a_failure_may_choose_the_pause() {
-    let world = World::new();
+async fn a_failure_may_choose_the_pause(world: World) {
     let tries = Tries::default();
     let fails = |attempt| {
         let verdict = Verdict::After(Span(777 * SECOND));
@@ -199,9 +200,7 @@ async fn a_failure_may_choose_the_pause() {
 }
 
 /// A panic is a failure like any other: it is tried again, and the process lives on.
-#[tokio::test]
-async fn a_panic_is_tried_again() {
-    let world = World::new();
+async fn a_panic_is_tried_again(world: World) {
     let tries = Tries::default();
     let fails = |attempt: u32| {
         assert!(attempt > 1, "the first one panics");

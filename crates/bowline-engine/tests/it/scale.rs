@@ -24,6 +24,13 @@ use crate::{
     world::{Code, QUEUE, World, activity, ending, idle, signal, start, text, until, within},
 };
 
+// The others count what the engine asks of its store: the same of every store, and dear on some.
+crate::world::on_every_store! {
+    a_decision_without_code_begins_at_a_snapshot,
+    the_bound_on_held_runs_is_never_passed,
+    two_thousand_activities_are_scheduled_by_one_turn,
+}
+
 /// Calls an activity as often as its input says, one after the other.
 fn stairs(builder: Builder) -> Builder {
     builder
@@ -64,7 +71,7 @@ fn difference(before: &Counts, after: &Counts) -> BTreeMap<&'static str, u64> {
 #[tokio::test]
 async fn a_step_of_a_long_run_costs_what_one_of_a_short_run_costs() {
     const MANY: u64 = 10_000;
-    let world = World::new();
+    let world = World::memory();
     let engine = stairs(world.builder()).threads(1).start().await.expect("starts");
     let counts = || world.book.counts();
     let begun = counts();
@@ -97,7 +104,7 @@ async fn a_step_of_a_long_run_costs_what_one_of_a_short_run_costs() {
 #[tokio::test]
 async fn a_long_run_is_replayed_once() {
     const STEPS: u64 = 2_000;
-    let mut world = World::new();
+    let mut world = World::memory();
     let calls = Arc::new(AtomicUsize::new(0));
     let engine = stairs(world.builder()).start().await.expect("starts");
     let run = climb(&engine, "long", STEPS).await;
@@ -133,10 +140,8 @@ async fn a_long_run_is_replayed_once() {
 }
 
 /// An engine-only decision on a long run begins at a snapshot instead of the first event.
-#[tokio::test]
-async fn a_decision_without_code_begins_at_a_snapshot() {
+async fn a_decision_without_code_begins_at_a_snapshot(world: World) {
     const STEPS: u64 = 1_000;
-    let world = World::new();
     let engine = stairs(world.builder()).start().await.expect("starts");
     let run = climb(&engine, "long", STEPS).await;
     let read = engine.read(Read::state(run)).await.expect("it reads");
@@ -147,10 +152,8 @@ async fn a_decision_without_code_begins_at_a_snapshot() {
 }
 
 /// Never more runs are held than was said, however many there are and however they are woken.
-#[tokio::test]
-async fn the_bound_on_held_runs_is_never_passed() {
+async fn the_bound_on_held_runs_is_never_passed(world: World) {
     const MOST: usize = 7;
-    let world = World::new();
     let most = Arc::new(AtomicUsize::new(0));
     let engine = world
         .builder()
@@ -199,7 +202,7 @@ async fn the_bound_on_held_runs_is_never_passed() {
 #[tokio::test]
 async fn ten_thousand_waiting_runs_are_opened_without_being_read() {
     const MANY: usize = 10_000;
-    let mut world = World::new();
+    let mut world = World::memory();
     let build = |world: &World| {
         world
             .builder()
@@ -235,10 +238,8 @@ async fn ten_thousand_waiting_runs_are_opened_without_being_read() {
 }
 
 /// Two thousand activities are scheduled by one turn, in one commit, and all of them end.
-#[tokio::test]
-async fn two_thousand_activities_are_scheduled_by_one_turn() {
+async fn two_thousand_activities_are_scheduled_by_one_turn(world: World) {
     const MANY: usize = 2_000;
-    let world = World::new();
     let engine = world
         .builder()
         .flow("fan", |ctx, _| async move {

@@ -7,12 +7,14 @@ use bowline_engine::Engine;
 
 use crate::world::{Code, World, ending, signal, start, until, within};
 
+crate::world::on_every_store! {
+    a_run_that_takes_its_process_down_is_parked,
+}
+
 /// A run whose turn was under way whenever the process died is parked by the fourth process,
 /// though its replay went well every time.
-#[tokio::test]
-async fn a_run_that_takes_its_process_down_is_parked() {
+async fn a_run_that_takes_its_process_down_is_parked(mut world: World) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut world = World::new();
     let dies = Arc::new(tokio::sync::Notify::new());
     let build = |world: &World| {
         let dies = dies.clone();

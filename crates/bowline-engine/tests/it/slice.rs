@@ -10,9 +10,12 @@ use tokio::sync::Notify;
 
 use crate::world::{Code, World, activity, done, ending, kinds, start, until};
 
-#[tokio::test]
-async fn a_run_calls_an_activity_sleeps_and_completes() {
-    let world = World::new();
+crate::world::on_every_store! {
+    a_run_calls_an_activity_sleeps_and_completes,
+    a_cancel_reaches_the_running_code_and_ends_clean,
+}
+
+async fn a_run_calls_an_activity_sleeps_and_completes(world: World) {
     let engine = world
         .builder()
         .flow("hello", |ctx, _| async move {
@@ -54,9 +57,7 @@ async fn a_run_calls_an_activity_sleeps_and_completes() {
 
 /// The promise of the product: the running code is told, the run closes as cancelled, and the
 /// receipt proves that nothing is left.
-#[tokio::test]
-async fn a_cancel_reaches_the_running_code_and_ends_clean() {
-    let world = World::new();
+async fn a_cancel_reaches_the_running_code_and_ends_clean(world: World) {
     let running = Arc::new(Notify::new());
     let begun = running.clone();
     let engine = world

@@ -16,6 +16,14 @@ use tokio::sync::Semaphore;
 
 use crate::world::{Code, QUEUE, World, activity, ending, start, text, until, within};
 
+crate::world::on_every_store! {
+    no_more_run_at_once_than_there_are_slots,
+    r23_slots_of_unwanted_work_are_freed_for_the_next,
+    a_rate_paces_the_starts,
+    r18_limits_are_changed_while_work_runs,
+    a_full_queue_holds_up_no_other,
+}
+
 /// How many activities run, how many ran at once at the most, and who may end.
 #[derive(Clone)]
 struct Crowd {
@@ -88,9 +96,7 @@ fn completed(count: usize) -> RunEnding {
 }
 
 /// Never more run at once than there are slots, and every slot that is freed is filled.
-#[tokio::test]
-async fn no_more_run_at_once_than_there_are_slots() {
-    let world = World::new();
+async fn no_more_run_at_once_than_there_are_slots(world: World) {
     let crowd = Crowd::new();
     let queue = QueueOptions { slots: 3, rate: None };
     let engine = fan(world.builder(), crowd.clone()).queue(QUEUE, queue).start().await.expect("");
@@ -107,9 +113,7 @@ async fn no_more_run_at_once_than_there_are_slots() {
 
 /// R23: two slots, both held by work that nobody wants any more. A cancel frees them for the next,
 /// long before that work would have ended by itself.
-#[tokio::test]
-async fn r23_slots_of_unwanted_work_are_freed_for_the_next() {
-    let world = World::new();
+async fn r23_slots_of_unwanted_work_are_freed_for_the_next(world: World) {
     let stuck = Arc::new(AtomicUsize::new(0));
     let counted = stuck.clone();
     let engine = world
@@ -156,9 +160,7 @@ async fn r23_slots_of_unwanted_work_are_freed_for_the_next() {
 }
 
 /// Starts are paced; time that passes lets more begin, and no faster.
-#[tokio::test]
-async fn a_rate_paces_the_starts() {
-    let world = World::new();
+async fn a_rate_paces_the_starts(world: World) {
     let crowd = Crowd::new();
     crowd.may_end.add_permits(100);
     let queue = QueueOptions { slots: 100, rate: Some(2) };
@@ -176,9 +178,7 @@ async fn a_rate_paces_the_starts() {
 
 /// R18: limits are changed while work runs: more slots are filled at once; fewer let what runs run
 /// on.
-#[tokio::test]
-async fn r18_limits_are_changed_while_work_runs() {
-    let world = World::new();
+async fn r18_limits_are_changed_while_work_runs(world: World) {
     let crowd = Crowd::new();
     let queue = |slots| QueueOptions { slots, rate: None };
     let builder = fan(world.builder(), crowd.clone());
@@ -200,9 +200,7 @@ async fn r18_limits_are_changed_while_work_runs() {
 }
 
 /// Each queue has slots of its own: a full one does not hold up another.
-#[tokio::test]
-async fn a_full_queue_holds_up_no_other() {
-    let world = World::new();
+async fn a_full_queue_holds_up_no_other(world: World) {
     let crowd = Crowd::new();
     let engine = fan(world.builder(), crowd.clone())
         .queue(QUEUE, QueueOptions { slots: 1, rate: None })

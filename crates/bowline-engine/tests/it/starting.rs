@@ -12,6 +12,14 @@ use bowline_store::Filter;
 
 use crate::world::{Code, QUEUE, World, ending, history, signal, start, text, until};
 
+crate::world::on_every_store! {
+    a_taken_id_is_refused_and_named,
+    a_repeated_start_begins_one_run,
+    an_id_is_used_again_as_the_policy_says,
+    a_start_may_take_the_place_of_an_open_run,
+    runs_are_found_by_their_search_attributes,
+}
+
 fn options(name: &str, id: &str) -> StartOptions {
     StartOptions::new(name, id, QUEUE, None)
 }
@@ -32,25 +40,21 @@ fn how(json: &str) -> bowline_core::Signal {
 }
 
 /// A taken id is refused by default, and the error names who has it and where it stands.
-#[tokio::test]
-async fn a_taken_id_is_refused_and_named() {
-    let world = World::new();
+async fn a_taken_id_is_refused_and_named(world: World) {
     let engine = waiter(world.builder()).start().await.expect("starts");
     let run = start(&engine, "waiter", "w-1").await;
     until(&engine, run, "TurnCompleted").await;
-    let before = world.store.dump();
+    let before = world.rows().await;
     let error = engine.start(options("waiter", "w-1")).await.expect_err("it is taken");
     let Error::AlreadyStarted { run: taken, status } = error else { panic!("{error}") };
     assert_eq!((taken, status), (run, Status::Running));
     let use_it = StartOptions { conflict: Conflict::UseExisting, ..options("waiter", "w-1") };
     assert_eq!(engine.start(use_it).await.expect("the open one serves"), run);
-    assert_eq!(world.store.dump(), before, "none of this changed anything");
+    assert_eq!(world.rows().await, before, "none of this changed anything");
 }
 
 /// A start that is sent again is answered with the run that it began, open or closed.
-#[tokio::test]
-async fn a_repeated_start_begins_one_run() {
-    let world = World::new();
+async fn a_repeated_start_begins_one_run(world: World) {
     let engine = waiter(world.builder()).start().await.expect("starts");
     let request = || options("waiter", "w-1").request("r-1");
     let run = engine.start(request()).await.expect("starts");
@@ -63,9 +67,7 @@ async fn a_repeated_start_begins_one_run() {
 }
 
 /// Whether a closed run's id may be used again is the starter's choice.
-#[tokio::test]
-async fn an_id_is_used_again_as_the_policy_says() {
-    let world = World::new();
+async fn an_id_is_used_again_as_the_policy_says(world: World) {
     let engine = waiter(world.builder()).start().await.expect("starts");
     let with = |id: &str, reuse| StartOptions { reuse, ..options("waiter", id) };
     for (id, how_it_ended) in [("done", "\"complete\""), ("failed", "\"fail\"")] {
@@ -86,9 +88,7 @@ async fn an_id_is_used_again_as_the_policy_says() {
 }
 
 /// The open run is terminated and the new one begins, in one step: never two, never none.
-#[tokio::test]
-async fn a_start_may_take_the_place_of_an_open_run() {
-    let world = World::new();
+async fn a_start_may_take_the_place_of_an_open_run(world: World) {
     let engine = waiter(world.builder()).start().await.expect("starts");
     let old = start(&engine, "waiter", "w-1").await;
     until(&engine, old, "TurnCompleted").await;
@@ -111,9 +111,7 @@ async fn a_start_may_take_the_place_of_an_open_run() {
 
 /// Memo and search attributes are there from the start, can be changed by the code, and runs are
 /// found by what they are now.
-#[tokio::test]
-async fn runs_are_found_by_their_search_attributes() {
-    let world = World::new();
+async fn runs_are_found_by_their_search_attributes(world: World) {
     let engine = world
         .builder()
         .flow("order", |ctx, _| async move {

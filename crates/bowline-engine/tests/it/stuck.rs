@@ -14,6 +14,14 @@ use bowline_engine::{Builder, Engine, clock::SystemClock};
 
 use crate::world::{Code, World, ending, signal, start, until, within};
 
+crate::world::on_every_store! {
+    a_loop_that_wakes_itself_is_found_out,
+    a_stuck_thread_is_replaced_and_its_other_runs_finish,
+    a_stuck_thread_keeps_no_place_from_others,
+    a_stuck_run_can_be_terminated,
+    a_stuck_query_is_found_out,
+}
+
 /// Whoever gets stuck here is let out when the test ends.
 struct Trap(Arc<AtomicBool>);
 
@@ -82,9 +90,8 @@ async fn parked(engine: &Engine, run: RunId) -> String {
 
 /// The run that is stuck is parked with a hint at what to look for. Runs that sat on the same
 /// thread, those that waited for it included, finish on another one.
-#[tokio::test]
-async fn a_stuck_thread_is_replaced_and_its_other_runs_finish() {
-    let (world, trap) = (World::new(), Trap::new());
+async fn a_stuck_thread_is_replaced_and_its_other_runs_finish(world: World) {
+    let trap = Trap::new();
     let engine = build(&world, &trap).start().await.expect("starts");
     let stuck = start(&engine, "stuck", "s-1").await;
     let beside = start(&engine, "healthy", "h-1").await;
@@ -105,9 +112,8 @@ async fn a_stuck_thread_is_replaced_and_its_other_runs_finish() {
 }
 
 /// A place in memory that a stuck thread had is free again: with a single place, others go on.
-#[tokio::test]
-async fn a_stuck_thread_keeps_no_place_from_others() {
-    let (world, trap) = (World::new(), Trap::new());
+async fn a_stuck_thread_keeps_no_place_from_others(world: World) {
+    let trap = Trap::new();
     let engine = build(&world, &trap).cached_runs(1).start().await.expect("starts");
     let stuck = start(&engine, "stuck", "s-1").await;
     engine.signal(stuck, signal("go")).await.expect("taken");
@@ -118,9 +124,8 @@ async fn a_stuck_thread_keeps_no_place_from_others() {
 }
 
 /// A stuck run can be terminated before anybody has noticed that it is stuck.
-#[tokio::test]
-async fn a_stuck_run_can_be_terminated() {
-    let (world, trap) = (World::new(), Trap::new());
+async fn a_stuck_run_can_be_terminated(world: World) {
+    let trap = Trap::new();
     let patient = build(&world, &trap).stuck_after(Duration::from_secs(3_600));
     let engine = patient.start().await.expect("starts");
     let stuck = start(&engine, "stuck", "s-1").await;
@@ -131,9 +136,8 @@ async fn a_stuck_run_can_be_terminated() {
 }
 
 /// A query that does not return is found out too, and whoever asked is answered.
-#[tokio::test]
-async fn a_stuck_query_is_found_out() {
-    let (world, trap) = (World::new(), Trap::new());
+async fn a_stuck_query_is_found_out(world: World) {
+    let trap = Trap::new();
     let engine = build(&world, &trap).start().await.expect("starts");
     let run = start(&engine, "healthy", "h-1").await;
     until(&engine, run, "TurnCompleted").await;
@@ -147,9 +151,7 @@ async fn a_stuck_query_is_found_out() {
 }
 
 /// A loop that wakes itself again and again is found out without any clock.
-#[tokio::test]
-async fn a_loop_that_wakes_itself_is_found_out() {
-    let world = World::new();
+async fn a_loop_that_wakes_itself_is_found_out(world: World) {
     let engine = world
         .builder()
         .flow("spin", |_, _| async move {

@@ -13,6 +13,14 @@ use tokio::sync::Notify;
 
 use crate::world::{Code, World, activity, ending, history, start, text, until, within};
 
+crate::world::on_every_store! {
+    an_activity_that_nobody_can_run_waits_until_its_limit,
+    k5_a_result_after_a_limit_is_late_and_kept_on_the_row,
+    all_attempts_together_have_one_limit,
+    a_silent_attempt_times_out_and_hands_its_progress_on,
+    an_attempt_that_speaks_does_not_time_out,
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 fn limited(name: &str, timeouts: Timeouts, retry: Option<RetryPolicy>) -> ActivitySpec {
@@ -47,9 +55,7 @@ async fn rows(engine: &Engine, run: RunId) -> Vec<ActivityRow> {
 }
 
 /// An activity that nobody has the code for waits, visibly; its first limit ends it.
-#[tokio::test]
-async fn an_activity_that_nobody_can_run_waits_until_its_limit() {
-    let world = World::new();
+async fn an_activity_that_nobody_can_run_waits_until_its_limit(world: World) {
     let timeouts = Timeouts { schedule_to_start: Some(Span(60 * SECOND)), ..Timeouts::default() };
     let spec = limited("nowhere", timeouts, Some(RetryPolicy::default()));
     let engine = caller(world.builder(), spec)
@@ -69,9 +75,7 @@ async fn an_activity_that_nobody_can_run_waits_until_its_limit() {
 
 /// Code that is stopped by a limit learns that it was one; what it returns then is kept beside the
 /// outcome, and the workflow never sees it (K5).
-#[tokio::test]
-async fn k5_a_result_after_a_limit_is_late_and_kept_on_the_row() {
-    let world = World::new();
+async fn k5_a_result_after_a_limit_is_late_and_kept_on_the_row(world: World) {
     let timeouts = Timeouts { start_to_close: Some(Span(10 * SECOND)), ..Timeouts::default() };
     let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let causes = Arc::new(Mutex::new(Vec::new()));
@@ -112,9 +116,7 @@ async fn k5_a_result_after_a_limit_is_late_and_kept_on_the_row() {
 }
 
 /// All attempts together have one limit, pauses included.
-#[tokio::test]
-async fn all_attempts_together_have_one_limit() {
-    let world = World::new();
+async fn all_attempts_together_have_one_limit(world: World) {
     let timeouts = Timeouts { schedule_to_close: Some(Span(10 * SECOND)), ..Timeouts::default() };
     let retry = RetryPolicy { coefficient: 1.0, initial: Span(4 * SECOND), ..Default::default() };
     let tries = Arc::new(Mutex::new(Vec::new()));
@@ -152,9 +154,7 @@ async fn all_attempts_together_have_one_limit() {
 
 /// Code that falls silent is given up after its heartbeat limit; the next attempt reads what the
 /// silent one had said last.
-#[tokio::test]
-async fn a_silent_attempt_times_out_and_hands_its_progress_on() {
-    let world = World::new();
+async fn a_silent_attempt_times_out_and_hands_its_progress_on(world: World) {
     let timeouts = Timeouts { heartbeat: Some(Span(5 * SECOND)), ..Timeouts::default() };
     let silent = Arc::new(Notify::new());
     let falls_silent = silent.clone();
@@ -203,9 +203,7 @@ async fn a_silent_attempt_times_out_and_hands_its_progress_on() {
 }
 
 /// Code that keeps speaking is not silent, however long it takes.
-#[tokio::test]
-async fn an_attempt_that_speaks_does_not_time_out() {
-    let world = World::new();
+async fn an_attempt_that_speaks_does_not_time_out(world: World) {
     let timeouts = Timeouts { heartbeat: Some(Span(5 * SECOND)), ..Timeouts::default() };
     let (step, stepped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (steps, has_stepped) = (step.clone(), stepped.clone());

@@ -6,6 +6,14 @@ use bowline_replay::{Either, either};
 
 use crate::world::{Code, World, ending, history, kinds, signal, start, text, until, within};
 
+crate::world::on_every_store! {
+    an_update_is_answered_refused_or_failed,
+    a_repeated_update_counts_once,
+    an_update_and_the_end_of_the_run,
+    a_terminated_run_refuses_what_it_had_not_answered,
+    too_many_open_updates_are_refused,
+}
+
 fn add(id: &str, number: &str) -> UpdateRequest {
     UpdateRequest {
         id: id.into(),
@@ -50,9 +58,7 @@ fn done(json: &str) -> UpdateStage {
 
 /// Accepted, refused or answered with a failure: whoever asks hears which. A refusal leaves no
 /// event behind.
-#[tokio::test]
-async fn an_update_is_answered_refused_or_failed() {
-    let world = World::new();
+async fn an_update_is_answered_refused_or_failed(world: World) {
     let engine = account(world.builder()).start().await.expect("starts");
     let run = start(&engine, "account", "a-1").await;
     assert_eq!(ask(&engine, run, add("u1", "5")).await, done("5"));
@@ -71,9 +77,7 @@ async fn an_update_is_answered_refused_or_failed() {
 }
 
 /// The same update, sent again, is answered as it was, and counts once.
-#[tokio::test]
-async fn a_repeated_update_counts_once() {
-    let mut world = World::new();
+async fn a_repeated_update_counts_once(mut world: World) {
     let engine = account(world.builder()).start().await.expect("starts");
     let run = start(&engine, "account", "a-1").await;
     let (first, second) =
@@ -88,9 +92,7 @@ async fn a_repeated_update_counts_once() {
 }
 
 /// An update for a closed run is an error; one that the run closes upon is refused, not lost.
-#[tokio::test]
-async fn an_update_and_the_end_of_the_run() {
-    let world = World::new();
+async fn an_update_and_the_end_of_the_run(world: World) {
     let engine = account(world.builder())
         .flow("deaf", |ctx, _| async move {
             ctx.signals("end").recv().await;
@@ -122,9 +124,7 @@ async fn an_update_and_the_end_of_the_run() {
 }
 
 /// A run that is terminated answers its updates too, those that were accepted included.
-#[tokio::test]
-async fn a_terminated_run_refuses_what_it_had_not_answered() {
-    let world = World::new();
+async fn a_terminated_run_refuses_what_it_had_not_answered(world: World) {
     let engine = world
         .builder()
         .flow("slow", |ctx, _| async move {
@@ -150,9 +150,7 @@ async fn a_terminated_run_refuses_what_it_had_not_answered() {
 }
 
 /// Ten updates may be open; the eleventh is refused at once, and the ten are not disturbed.
-#[tokio::test]
-async fn too_many_open_updates_are_refused() {
-    let world = World::new();
+async fn too_many_open_updates_are_refused(world: World) {
     let engine = world
         .builder()
         .flow("hoarder", |ctx, _| async move {

@@ -1,4 +1,5 @@
-//! A whole engine for tests: memory store, manual clock, counted ids, and code made of closures.
+//! A whole engine for tests: a store of any kind, manual clock, counted ids, and code made of
+//! closures.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,9 +14,12 @@ use bowline_engine::{
     worker::{activity::ActivityContext, registry::activity_fn},
 };
 use bowline_replay::{Context, Ended};
-use bowline_store::{Store, memory::MemoryStore};
+use bowline_store::{Filter, Read, Store};
 
-use crate::checked::{Book, Checked};
+use crate::{
+    checked::{Book, Checked},
+    support::stores::{self, Kept},
+};
 
 /// The queue that every test works on.
 pub(crate) const QUEUE: &str = "q";
@@ -25,16 +29,23 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An engine on a store that outlives it. Every commit is checked against the rules of history.
 pub(crate) struct World {
-    pub(crate) store: MemoryStore,
+    store: Arc<dyn Store>,
+    kept: Kept,
     pub(crate) book: Arc<Book>,
     pub(crate) clock: Arc<ManualClock>,
     ids: Arc<CountedIds>,
 }
 
 impl World {
-    pub(crate) fn new() -> Self {
+    /// On the memory store, where what is told is the same of every store.
+    pub(crate) fn memory() -> Self {
+        Self::on(stores::memory().expect("there is always memory"))
+    }
+
+    pub(crate) fn on(kept: Kept) -> Self {
         Self {
-            store: MemoryStore::default(),
+            store: (kept.open)(),
+            kept,
             book: Arc::default(),
             clock: Arc::new(ManualClock::default()),
             ids: Arc::new(CountedIds::default()),
@@ -61,9 +72,42 @@ impl World {
 
     /// The same store, as a new process finds it after this one was killed.
     pub(crate) fn reopen(&mut self) {
-        self.store = self.store.reopen();
+        self.store = (self.kept.open)();
+    }
+
+    /// All runs with everything that is written about them, so that a test can see that nothing
+    /// changed.
+    pub(crate) async fn rows(&self) -> String {
+        let all = Filter { limit: 1_000, ..Filter::default() };
+        let mut rows = String::new();
+        for head in self.store.find(all).await.expect("runs are listed").runs {
+            let read = Read { inbox: true, activities_max: 1_000, ..Read::whole(head.run) };
+            let read = self.store.read(read).await.expect("the run reads");
+            rows += &format!("{read:#?}\n");
+        }
+        rows
     }
 }
+
+/// Makes tests of stories: each is told on every store, and is a test of its own on each.
+macro_rules! on_every_store {
+    ($($story:ident),* $(,)?) => {
+        $crate::world::on_every_store!(memory: $($story)*);
+        $crate::world::on_every_store!(sqlite: $($story)*);
+        $crate::world::on_every_store!(postgres: $($story)*);
+    };
+    ($store:ident: $($story:ident)*) => {
+        mod $store {
+            $(#[tokio::test]
+            async fn $story() {
+                if let Some(kept) = $crate::support::stores::$store() {
+                    super::$story($crate::world::World::on(kept)).await;
+                }
+            })*
+        }
+    };
+}
+pub(crate) use on_every_store;
 
 impl Drop for World {
     /// A rule that was broken in the background is the test's failure.

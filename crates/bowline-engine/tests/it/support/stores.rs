@@ -41,14 +41,14 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, Kept)> {
     KINDS.iter().filter_map(|(name, kind)| Some((*name, kind()?)))
 }
 
-fn memory() -> Option<Kept> {
+pub(crate) fn memory() -> Option<Kept> {
     let store = MemoryStore::new();
     let own = store.clone();
     let open = Box::new(move || -> Arc<dyn Store> { Arc::new(store.reopen()) });
     Some(Kept { open, give_up: Some(Box::new(move || own.evict())) })
 }
 
-fn sqlite() -> Option<Kept> {
+pub(crate) fn sqlite() -> Option<Kept> {
     let folder = TempDir::new().expect("there is room for a folder");
     let opened = Mutex::new(None::<Arc<SqliteStore>>);
     let open = Box::new(move || -> Arc<dyn Store> {
@@ -107,7 +107,7 @@ impl Drop for Schema {
     }
 }
 
-fn postgres() -> Option<Kept> {
+pub(crate) fn postgres() -> Option<Kept> {
     static SCHEMAS: AtomicU64 = AtomicU64::new(0);
     let Ok(url) = std::env::var("BOWLINE_TEST_POSTGRES") else {
         eprintln!("not on the store postgres: BOWLINE_TEST_POSTGRES is not set");
