@@ -112,7 +112,7 @@ fn statements_find_their_rows_by_an_index() {
     let wanted = format!("SELECT {} FROM {}", run::COLUMNS, run::WANTED);
     let (turn, cancelled, untold) = (a_turn(), member::cancelled(), member::untold());
     let (inboxes, touched) = (crate::reader::inboxes(), claim::touched());
-    let cases: [(&str, &str, &[&str]); 16] = [
+    let cases: [(&str, &str, &[&str]); 17] = [
         ("a turn", &turn, &["runs_pkey", "inbox_pkey", "activities_pkey", "alarms_"]),
         ("reading runs", &wanted, &["runs_pkey", "labels_pkey"]),
         ("claiming turns", claim::TURNS, &["runs_turn", "runs_pkey"]),
@@ -124,6 +124,7 @@ fn statements_find_their_rows_by_an_index() {
         ("cancels that remote workers may not have", &untold, &["activities_untold"]),
         ("inboxes", &inboxes, &["runs_pkey", "labels_pkey", "inbox_"]),
         ("cancels after a claim", &touched, &["runs_pkey", "activities_"]),
+        ("attempts of a member", member::INVENTORY, &["activities_held"]),
         ("marks on attempts", member::MARKED, &["runs_marked"]),
         ("attempts of the dead", member::HELD_ATTEMPTS, &["activities_held"]),
         ("alarms that are due", fire::DUE, &["alarms_pkey"]),

@@ -103,12 +103,25 @@ pub(crate) async fn renew(shared: &Shared, renewal: &Renewal) -> Outcome<Renewed
     if !renewal.controls.is_empty() {
         cancels.extend(undelivered(Db::own(&lent, shared), &renewal.controls).await?);
     }
+    let inventory = match renewal.inventory {
+        true => inventory(Db::own(&lent, shared), epoch).await?,
+        false => Vec::new(),
+    };
     drop(lent);
     if renewal.leave {
         leave(shared, epoch, renewal.now).await?;
     }
-    Ok(Renewed { heartbeats, cancels })
+    Ok(Renewed { heartbeats, cancels, inventory })
 }
+
+/// Every activity that has an attempt of the member.
+async fn inventory(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<(RunId, EventId)>> {
+    let rows = db.rows(INVENTORY, &[&int(epoch.0)]).await?;
+    rows.iter().map(|row| Ok((blob::run_id(row, 0)?, EventId(number(row, 2)?)))).collect()
+}
+
+pub(crate) const INVENTORY: &str = "SELECT namespace, run, number FROM @activities \
+    WHERE epoch = $1 ORDER BY namespace, run, number";
 
 struct Report<'r> {
     renewal: &'r Renewal,

@@ -46,10 +46,12 @@ pub(crate) fn renew(tx: &mut Tx<'_>, renewal: &Renewal) -> Outcome<Renewed> {
     for control in &renewal.controls {
         undelivered(tx, control, now, &mut cancels)?;
     }
+    let own = tx.mind.index.attempts_by(epoch).filter(|_| renewal.inventory);
+    let inventory = own.map(|(run, activity, _)| (run, activity)).collect();
     if renewal.leave {
         leave(tx, epoch, now)?;
     }
-    Ok(Renewed { heartbeats, cancels })
+    Ok(Renewed { heartbeats, cancels, inventory })
 }
 
 /// Started attempts of the member that a mark covers and whose rows do not say so yet.

@@ -171,6 +171,7 @@ macro_rules! conformance {
             whoever_was_replaced_does_not_enter_again
             sightings_are_kept
             what_a_remote_worker_was_not_told_is_found_again
+            a_member_is_told_what_it_has
             a_member_that_leaves_gives_all_back
             a_dead_members_work_is_swept_up
             a_dead_members_cancelled_attempt_is_over

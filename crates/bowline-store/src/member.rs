@@ -89,6 +89,8 @@ pub struct Renewal {
     /// Control queues whose workers have come for their notices to this member: what was decided
     /// and never delivered to them is answered too.
     pub controls: Vec<ControlQueue>,
+    /// It wants to know which attempts are its own: it may have taken some without hearing of it.
+    pub inventory: bool,
     /// It leaves: whatever it still holds is lost at once.
     pub leave: bool,
 }
@@ -112,6 +114,9 @@ pub struct Renewed {
     /// Every cancel that stands against an attempt of this member, told or not; then those that
     /// stand against remote attempts of the control queues and were not delivered yet.
     pub cancels: Vec<AttemptHit>,
+    /// If it was asked for, every activity that has a started attempt of this member, whether its
+    /// run is open or not.
+    pub inventory: Vec<(RunId, EventId)>,
 }
 
 /// Whether an attempt goes on.

@@ -5,7 +5,7 @@ mod standing;
 
 use std::sync::Arc;
 
-use bowline_core::{ControlQueue, Time};
+use bowline_core::{ControlQueue, EventId, RunId, Time};
 use bowline_store::{AttemptHit, Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
 
 use super::{Core, desk::Reports};
@@ -99,25 +99,26 @@ impl Core {
 
     /// Every cancel that a remote worker is not known to have, among others.
     pub(crate) async fn undelivered(&self, control: &ControlQueue) -> Result<Vec<AttemptHit>> {
-        self.cancels(vec![control.clone()]).await
-    }
-
-    /// Every cancel that stands against an attempt of this member.
-    pub(crate) async fn standing(&self) -> Result<Vec<AttemptHit>> {
-        self.cancels(Vec::new()).await
-    }
-
-    async fn cancels(&self, controls: Vec<ControlQueue>) -> Result<Vec<AttemptHit>> {
+        let controls = vec![control.clone()];
         let renewal = Renewal { controls, ..self.renewal(Vec::new(), Vec::new()) };
         let renew = |epoch| self.store.renew(Renewal { epoch, ..renewal.clone() });
         Ok(self.as_member(renew).await?.cancels)
+    }
+
+    /// Every activity that has a started attempt of this member, whether anybody here knows of it
+    /// or not.
+    pub(crate) async fn inventory(&self) -> Result<Vec<(RunId, EventId)>> {
+        let renewal = Renewal { inventory: true, ..self.renewal(Vec::new(), Vec::new()) };
+        let renew = |epoch| self.store.renew(Renewal { epoch, ..renewal.clone() });
+        Ok(self.as_member(renew).await?.inventory)
     }
 
     fn renewal(&self, heartbeats: Vec<Heartbeat>, sightings: Vec<Sighting>) -> Renewal {
         let (epoch, lease, now) = (self.epoch(), self.settings.lease, self.now());
         // A cancel may have been decided elsewhere, for a worker that listens here.
         let controls = self.control.polled();
-        Renewal { epoch, lease, now, heartbeats, sightings, controls, leave: false }
+        let (inventory, leave) = (false, false);
+        Renewal { epoch, lease, now, heartbeats, sightings, controls, inventory, leave }
     }
 
     async fn renew_with(self: &Arc<Self>, renewal: Renewal) -> Result<Renewed> {

@@ -34,33 +34,17 @@ impl Core {
     }
 
     /// Gives activities of a queue back that were started in this member's name without its
-    /// knowing.
+    /// knowing. Their runs may have closed meanwhile, so they are looked for by who has them.
     pub(crate) async fn recover_activities(self: Arc<Self>, queue: Queue) {
-        let mut pages = self.open_runs();
-        while let Some(heads) = self.turn_page(&mut pages).await {
-            for run in heads.into_iter().map(|head| RunKey::Run(head.run)) {
-                let read = Read { activities_max: usize::MAX, ..Read::head(run) };
-                let Ok(read) = self.read(read).await else { continue };
-                for row in read.activities.iter().filter(|row| row.spec.queue == queue) {
-                    self.recover(row).await;
-                }
-            }
-        }
-        self.recover_closed(&queue).await;
-    }
-
-    /// The same for runs that have closed meanwhile, and are on no page of open ones: what they
-    /// left behind was cancelled with them, so a renewal speaks of it.
-    async fn recover_closed(self: &Arc<Self>, queue: &Queue) {
-        let hits = match self.standing().await {
-            Ok(hits) => hits,
+        let own = match self.inventory().await {
+            Ok(own) => own,
             Err(error) => return tracing::warn!(%error, "lost attempts could not be looked for"),
         };
-        let runs: BTreeSet<RunId> = hits.into_iter().map(|hit| hit.run).collect();
+        let runs: BTreeSet<RunId> = own.into_iter().map(|(run, _)| run).collect();
         for run in runs.into_iter().map(RunKey::Run) {
             let read = Read { activities_max: usize::MAX, ..Read::head(run) };
             let Ok(read) = self.read(read).await else { continue };
-            for row in read.activities.iter().filter(|row| row.spec.queue == *queue) {
+            for row in read.activities.iter().filter(|row| row.spec.queue == queue) {
                 self.recover(row).await;
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bowline_core::{Cause, ChildSpec, Ending, Failure, Fence, Payload, RunEnding, Step};
 use bowline_engine::{Engine, StartOptions};
 use bowline_store::{
-    Proof, Read, RunKey, Settle,
+    Phase, Proof, Read, RunKey, Settle,
     memory::{Method, When},
 };
 
@@ -364,6 +364,35 @@ async fn what_a_lost_claim_took_ends_although_its_run_has_closed() {
         stage.pauses(20).await;
         comes_clean(&engine, receipt).await;
         assert_eq!(probe.begun(), 0, "nobody was told to begin");
+    })
+    .await;
+}
+
+/// The same with detached work of a run that has closed: nothing was cancelled with it, so nothing
+/// speaks of it but its own row. It is done all the same.
+#[tokio::test]
+async fn what_a_lost_claim_took_of_detached_work_is_found_again() {
+    stage::each(async |stage| {
+        let probe = Probe::new();
+        let builder = stage.builder_with(stage::slots(0)).flow("parent", |ctx, _| async move {
+            ctx.activity(work(10, 5)).detach();
+            Ok(None)
+        });
+        let engine = builder.activity("work", probe.obeys()).up().await;
+        let run = start(&engine, "parent", "parent-1").await;
+        assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
+        stage.gates.fail(Method::ClaimActivities, When::After, crate::support::flows::claimed);
+        engine.configure(QUEUE, stage::slots(2)).expect("the queue is known");
+        stage.pauses(20).await;
+        probe.has_begun(1).await;
+        probe.let_go(1);
+        within("everything to end", async {
+            while engine.leftovers(run).await.expect("it is there").phase() < Phase::Clean {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        assert_eq!(probe.begun(), 1, "it was polled once");
     })
     .await;
 }

@@ -126,6 +126,7 @@ impl Member {
             heartbeats: Vec::new(),
             sightings: Vec::new(),
             controls: Vec::new(),
+            inventory: false,
             leave: false,
         };
         wait(self.store.renew(renewal)).map(drop)

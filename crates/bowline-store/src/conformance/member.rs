@@ -1,6 +1,6 @@
 //! Members enter, report, leave and die.
 
-use bowline_core::{Ending, Holder, Message, Outcome, Payload, RetryPolicy, Rung, Step};
+use bowline_core::{Ending, Holder, Message, Outcome, Payload, RetryPolicy, Rung, Status, Step};
 
 use super::{
     Harness,
@@ -151,6 +151,30 @@ pub fn what_a_remote_worker_was_not_told_is_found_again(harness: &dyn Harness) {
     assert_eq!(ask(&world, "control"), [(untold.activity, 1)], "after a crash too");
     world.settle(&untold, Ending::Cancelled(None));
     assert_eq!(ask(&world, "control"), [], "it is over");
+}
+
+/// A member that asks is told of every attempt that it has, in closed runs too, and of no others.
+pub fn a_member_is_told_what_it_has(harness: &dyn Harness) {
+    let mut world = World::new(harness);
+    let inventory = |world: &World<'_>| {
+        let renewed = world.renew(Renewal { inventory: true, ..world.renewal() });
+        renewed.inventory
+    };
+    let run = world.start("a");
+    world.run_turn(run, |turn| turn.schedule_many(4, &spec("work")));
+    assert_eq!(inventory(&world), [], "what waits is nobody's");
+    let claimed = world.claim(2);
+    world.claim_remote();
+    let own: Vec<_> = claimed.iter().map(|own| (own.run, own.activity)).collect();
+    assert_eq!(inventory(&world), own);
+    assert_eq!(world.renew(world.renewal()).inventory, [], "nobody asked");
+    let left = claimed.iter().map(|own| own.activity).collect();
+    world.run_turn(run, |turn| turn.close_leaving(Status::Completed, left));
+    assert_eq!(inventory(&world), own, "they run on");
+    world.settle(&claimed[0], Ending::Completed(None));
+    assert_eq!(inventory(&world), own[1..]);
+    world.reopen();
+    assert_eq!(inventory(&world), [], "that was another member");
 }
 
 /// A member that leaves gives everything back: attempts are tried again, runs are free.

@@ -306,6 +306,7 @@ impl<'h> World<'h> {
             heartbeats: Vec::new(),
             sightings: Vec::new(),
             controls: Vec::new(),
+            inventory: false,
             leave: false,
         }
     }

@@ -41,10 +41,11 @@ impl Data {
                 cancels.extend(self.hit(run, activity).filter(|_| self.is_untold(run, activity)));
             }
         }
+        let inventory = if renewal.inventory { self.attempts_by(epoch) } else { Vec::new() };
         if renewal.leave {
             self.leave(epoch, now);
         }
-        Ok(Renewed { heartbeats, cancels })
+        Ok(Renewed { heartbeats, cancels, inventory })
     }
 
     /// Whether a cancel stands on an activity's row that no worker is known to have.

@@ -323,6 +323,7 @@ impl Actor {
             heartbeats: some.iter().map(beat).collect(),
             sightings: some.iter().skip(2).map(sight).collect(),
             controls: vec!["control".into()],
+            inventory: true,
             leave: self.chance.one_in(6),
         };
         self.both.same(|store| store.renew(renewal.clone()), note).await.unwrap();
