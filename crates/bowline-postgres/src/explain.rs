@@ -112,7 +112,7 @@ fn statements_find_their_rows_by_an_index() {
     let wanted = format!("SELECT {} FROM {}", run::COLUMNS, run::WANTED);
     let (turn, cancelled, untold) = (a_turn(), member::cancelled(), member::untold());
     let (inboxes, touched) = (crate::reader::inboxes(), claim::touched());
-    let cases: [(&str, &str, &[&str]); 17] = [
+    let cases: [(&str, &str, &[&str]); 18] = [
         ("a turn", &turn, &["runs_pkey", "inbox_pkey", "activities_pkey", "alarms_"]),
         ("reading runs", &wanted, &["runs_pkey", "labels_pkey"]),
         ("claiming turns", claim::TURNS, &["runs_turn", "runs_pkey"]),
@@ -127,6 +127,7 @@ fn statements_find_their_rows_by_an_index() {
         ("attempts of a member", member::INVENTORY, &["activities_held"]),
         ("marks on attempts", member::MARKED, &["runs_marked"]),
         ("attempts of the dead", member::HELD_ATTEMPTS, &["activities_held"]),
+        ("attempts whose code runs on", member::ADRIFT, &["activities_adrift"]),
         ("alarms that are due", fire::DUE, &["alarms_pkey"]),
         ("rows under a mark", sweep::COVERED, &["activities_"]),
         ("retries that are due", fire::DUE_AGAIN, &["activities_later"]),

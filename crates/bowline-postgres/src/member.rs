@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bowline_core::{ControlQueue, Epoch, EventId, Holder, Place, RunId, Time, lose};
+use bowline_core::{ActivityLive, ControlQueue, Epoch, EventId, Holder, Place, RunId, Time, lose};
 use bowline_store::{
     AttemptHit, AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Proof, Renewal,
     Renewed, Sighting,
@@ -443,13 +443,43 @@ pub(crate) async fn is_one_late(db: Db<'_>) -> Outcome<bool> {
     Ok(db.first(sql, &[]).await?.is_some())
 }
 
-/// Members that are gone for certain, and hold nothing, need no row.
+/// Members that are gone need no row once nothing is held in their name. Of one that only fell
+/// silent nobody has seen the end, so its row stays as long as code may run on in it.
 pub(crate) async fn forget(shared: &Shared, limit: usize) -> Outcome<usize> {
     let lent = shared.lend().await?;
-    let sql = "DELETE FROM @members WHERE epoch IN (SELECT m.epoch FROM @members m \
-               WHERE m.state = 1 \
-               AND NOT EXISTS (SELECT 1 FROM @runs r WHERE r.epoch = m.epoch) \
-               AND NOT EXISTS (SELECT 1 FROM @activities a WHERE a.epoch = m.epoch) \
-               LIMIT $1) RETURNING 1";
-    Ok(Db::own(&lent, shared).change(sql, &[&count(limit)]).await?.len())
+    let db = Db::own(&lent, shared);
+    let rows = db.rows(HOLDING_NOTHING, &[&count(limit)]).await?;
+    let (mut gone, mut silent) = (Vec::new(), Vec::new());
+    for row in &rows {
+        let state: i16 = row.try_get(1)?;
+        if state == 1 { &mut gone } else { &mut silent }.push(Epoch(number(row, 0)?));
+    }
+    // Looked at afterwards: whoever is fenced adds nothing to it any more.
+    if !silent.is_empty() {
+        gone.extend(ashore(db, silent).await?);
+    }
+    if gone.is_empty() {
+        return Ok(0);
+    }
+    let gone: Vec<i64> = gone.iter().map(|epoch| int(epoch.0)).collect();
+    let sql = "DELETE FROM @members WHERE epoch = ANY($1) AND state <> 0 RETURNING 1";
+    Ok(db.change(sql, &[&gone]).await?.len())
 }
+
+const HOLDING_NOTHING: &str = "SELECT m.epoch, m.state FROM @members m WHERE m.state <> 0 \
+    AND NOT EXISTS (SELECT 1 FROM @runs r WHERE r.epoch = m.epoch) \
+    AND NOT EXISTS (SELECT 1 FROM @activities a WHERE a.epoch = m.epoch) \
+    ORDER BY m.state, m.epoch LIMIT $1";
+
+/// Those of them in whose processes no code of an attempt that is over may run on.
+async fn ashore(db: Db<'_>, mut silent: Vec<Epoch>) -> Outcome<Vec<Epoch>> {
+    for row in &db.rows(ADRIFT, &[]).await? {
+        let live: Outcome<ActivityLive> = blob::open(blob::run_id(row, 0)?, row, 2);
+        // What does not read may name any of them.
+        let Ok(live) = live else { return Ok(Vec::new()) };
+        silent.retain(|epoch| !live.adrift.runs_in(Some(*epoch)));
+    }
+    Ok(silent)
+}
+
+pub(crate) const ADRIFT: &str = "SELECT namespace, run, live FROM @activities WHERE adrift";

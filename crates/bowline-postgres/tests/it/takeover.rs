@@ -9,13 +9,13 @@ use std::{
 };
 
 use bowline_core::{
-    Birth, Conflict, Epoch, Event, EventId, Link, Namespace, Queue, RequestId, Reuse, RunId, Time,
-    TurnRecord, WorkflowStarted,
+    ActivitySpec, Birth, Conflict, Ending, Epoch, Event, EventId, Holder, Link, Namespace, Queue,
+    RequestId, Reuse, RunId, Time, TurnRecord, WorkflowStarted,
 };
 use bowline_postgres::PostgresStore;
 use bowline_store::{
-    ClaimRuns, ClaimedRun, Error, Hint, Hints, Join, Posted, Posting, Renewal, StartRun, Store,
-    Sweep, Want,
+    ClaimActivities, ClaimRuns, ClaimedRun, Error, Hint, Hints, HolderKind, Join, Posted, Posting,
+    Proof, Renewal, Settle, StartRun, Store, Subtree, Sweep, Want,
 };
 
 use crate::{
@@ -132,6 +132,50 @@ impl Member {
         wait(self.store.renew(renewal)).map(drop)
     }
 
+    /// Starts a run whose only activity is given up here while its code runs on.
+    fn leak(&self, uuid: u128) -> RunId {
+        let mut posting = starting(uuid);
+        let Posting::Start(start) = &mut posting else { panic!("it is a start") };
+        let spec = ActivitySpec { name: "work".into(), queue: "work".into(), ..Default::default() };
+        start.birth.activities.push((EventId(1), Arc::new(spec)));
+        wait(self.store.post(vec![posting])).remove(0).expect("it starts");
+        let claim = ClaimActivities {
+            epoch: self.epoch,
+            namespace: NAMESPACE,
+            queue: "work".into(),
+            names: vec!["work".into()],
+            count: 1,
+            holder: HolderKind::Native,
+            worker: "test".into(),
+            now: now(),
+        };
+        let claimed = wait(self.store.claim_activities(claim)).expect("alive").remove(0);
+        let Some(Holder::Native(fence)) = claimed.live.started().map(|start| &start.holder) else {
+            panic!("{claimed:?}")
+        };
+        for ending in [Ending::RunsOn, Ending::Abandoned] {
+            let settle = Settle {
+                run: claimed.run,
+                activity: claimed.activity,
+                attempt: claimed.live.attempt,
+                proof: Proof::Native(*fence),
+                ending,
+                rung: None,
+                delivered_at: None,
+                observed_at: None,
+                now: now(),
+            };
+            wait(self.store.settle(vec![settle])).remove(0).expect("it is its own");
+        }
+        claimed.run
+    }
+
+    /// Of how many attempts of a run the code is known to run on.
+    fn leaked(&self, run: RunId) -> usize {
+        let left = wait(self.store.leftovers(Subtree::Run(run))).expect("it is there");
+        left.attempts.iter().filter(|line| line.leaked).count()
+    }
+
     fn start(&self, uuid: u128) {
         let posted = wait(self.store.post(vec![starting(uuid)])).remove(0);
         assert!(matches!(posted, Ok(Posted::Started(_))), "{posted:?}");
@@ -165,8 +209,33 @@ fn a_silent_member_is_given_up_and_its_runs_go_on() {
         !taken.is_empty()
     });
     assert_eq!(taken[0].fence.expect("held").epoch, other.epoch);
-    let state = format!("{}.members WHERE epoch = {} AND state = 2", place.schema(), epoch.0);
-    assert_eq!(place.count(&state), 1, "silent, and fenced: nobody has seen it end");
+    other.sweep();
+    let rows = format!("{}.members WHERE epoch = {}", place.schema(), epoch.0);
+    assert_eq!(place.count(&rows), 0, "nothing is held in its name, so it is forgotten");
+}
+
+/// Of a member that fell silent nobody has seen the end: it is not forgotten while code runs on in
+/// it, for all that is known.
+#[test]
+fn a_silent_member_is_remembered_while_its_code_may_run_on() {
+    let place = Place::new();
+    let (dead, other) = (Member::join(&place), Member::join(&place));
+    let run = dead.leak(1);
+    let rows = format!("{}.members WHERE epoch = {} AND state = 2", place.schema(), dead.epoch.0);
+    let epoch = dead.epoch;
+    drop(dead);
+    until(&other, || {
+        other.sweep();
+        place.count(&rows) == 1
+    });
+    other.sweep();
+    assert_eq!(place.count(&rows), 1, "its code may run on");
+    assert_eq!(other.leaked(run), 1);
+    assert!(wait(other.store.evict(epoch)).expect("somebody knows that it is gone"));
+    assert_eq!(other.leaked(run), 0, "code dies with its process");
+    other.sweep();
+    let rows = format!("{}.members WHERE epoch = {}", place.schema(), epoch.0);
+    assert_eq!(place.count(&rows), 0, "there is nothing to remember it for");
 }
 
 /// The store itself says that its process lives, whether or not the engine has something to say.
