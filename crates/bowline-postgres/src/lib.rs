@@ -49,7 +49,7 @@ mod work;
 mod write;
 mod writer;
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use bowline_core::Epoch;
 use bowline_store::{Error, Result, Store};
@@ -89,13 +89,11 @@ impl PostgresStore {
     /// As [`open`](Self::open).
     pub fn open_with(url: &str, settings: Settings) -> Result<Self> {
         check(&settings)?;
-        let mut config = Config::from_str(url)
-            .map_err(|error| Error::Open(format!("the URL does not read: {}", shown(&error))))?;
+        let (mut config, tls) = tls::read(url)?;
         if config.get_application_name().is_none() {
             config.application_name("bowline");
         }
         config.connect_timeout(settings.patience);
-        let tls = tls::tls(config.get_ssl_mode())?;
         let threads = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("bowline-postgres")

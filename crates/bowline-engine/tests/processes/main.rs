@@ -17,6 +17,7 @@ mod push;
 mod schema;
 mod skew;
 mod storm;
+mod tls;
 mod verify;
 mod worker;
 
