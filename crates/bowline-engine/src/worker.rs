@@ -22,7 +22,10 @@ use bowline_core::{Identity, Name, Payload, Queue, RunId};
 
 use crate::{
     Error, QueueOptions, Result,
-    engine::{Core, desk::Local},
+    engine::{
+        Core,
+        desk::{Local, watch_over},
+    },
     limits,
 };
 use attempts::Attempts;
@@ -100,6 +103,7 @@ impl Worker {
         if !core.local.take(local) {
             return Err(Error::Invalid("this engine has a worker already".into()));
         }
+        core.background.spawn_on(watch_over(core.clone()), &core.runtime);
         worker.park_crashed().await;
         core.spawn(attempts::run(worker.clone(), reports));
         core.spawn(dispatch::turns(worker.clone()));

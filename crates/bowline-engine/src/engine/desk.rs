@@ -58,6 +58,24 @@ impl Place {
     }
 }
 
+/// Sends the worker away if the runtime ends before anybody has closed the engine: with nobody left
+/// to work, what the store holds for this process is let go of with the last handle.
+pub(crate) async fn watch_over(core: Arc<Core>) {
+    struct Leaves(Option<Arc<Core>>);
+    impl Drop for Leaves {
+        fn drop(&mut self) {
+            if let Some(core) = &self.0 {
+                core.stopping.cancel();
+                core.local.leave();
+            }
+        }
+    }
+    let mut leaves = Leaves(Some(core.clone()));
+    core.stopping.cancelled().await;
+    // Whoever closes the engine, or kills it, does that when it is time.
+    leaves.0 = None;
+}
+
 /// The local worker, as the engine sees it. Calls return at once.
 pub(crate) trait Local: Send + Sync {
     /// A run that it holds has messages.

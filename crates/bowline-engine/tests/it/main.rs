@@ -28,6 +28,7 @@ mod idle;
 mod in_step;
 mod keeping;
 mod ladder;
+mod letting_go;
 mod lossy;
 mod lost;
 mod mark;

@@ -27,6 +27,24 @@ impl Seat {
     }
 }
 
+/// The same for the thread itself: it ends when nobody else can reach it.
+pub(super) struct Sitting {
+    mailbox: mpsc::WeakSender<Work>,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Sitting {
+    pub(super) fn of(seat: &Seat) -> Self {
+        Self { mailbox: seat.mailbox.downgrade(), shared: seat.shared.clone() }
+    }
+
+    /// How to reach it; none if nobody does any more.
+    pub(super) fn seat(&self) -> Option<Seat> {
+        let mailbox = self.mailbox.upgrade()?;
+        Some(Seat { mailbox, shared: self.shared.clone() })
+    }
+}
+
 /// What others may see of a thread.
 #[derive(Default)]
 pub(super) struct Shared {

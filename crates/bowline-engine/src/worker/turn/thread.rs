@@ -19,7 +19,7 @@ use super::{
     crash::CrashFile,
     offer::{Offer, Taken},
     room::Room,
-    seat::{Held, Seat},
+    seat::{Held, Seat, Sitting},
     step,
 };
 use crate::{
@@ -48,7 +48,7 @@ impl Seat {
     pub(super) fn start(start: Start) -> Result<Self> {
         let (mailbox, mut work) = mpsc::channel(limits::THREAD_QUEUE);
         let seat = Self { mailbox, shared: Arc::default() };
-        let own = seat.clone();
+        let own = Sitting::of(&seat);
         let next: Next = match start.in_step {
             Some(patience) => step::in_step(&start.core, work, patience),
             None => Box::new(move || work.blocking_recv()),
@@ -66,7 +66,7 @@ pub(super) type Next = Box<dyn FnMut() -> Option<Work> + Send>;
 
 /// Users' panics are caught where their code is called. One that gets here is a mistake of ours:
 /// the thread looks stuck to the watchdog then, which seats another one.
-fn sit(start: Start, seat: Seat, next: Next) {
+fn sit(start: Start, seat: Sitting, next: Next) {
     let (shared, entered) = (seat.shared.clone(), start.entered.clone());
     let thread = Thread::new(start, seat);
     if catch_unwind(AssertUnwindSafe(|| thread.run(next))).is_err() {
@@ -85,14 +85,14 @@ struct Thread {
     crash_file: Arc<CrashFile>,
     entered: Arc<Notify>,
     place: usize,
-    seat: Seat,
+    seat: Sitting,
     cache: Cache,
     /// How often the turn of a run has failed in a row.
     failures: BTreeMap<RunId, u32>,
 }
 
 impl Thread {
-    fn new(start: Start, seat: Seat) -> Self {
+    fn new(start: Start, seat: Sitting) -> Self {
         Self {
             core: start.core,
             workflows: start.workflows,
@@ -272,7 +272,9 @@ impl Thread {
         let Some(cached) = self.cache.find(run) else { return };
         cached.next = Some((decided.record.clone(), decided.consumed));
         let lease = (run, cached.fence, cached.version);
-        let (core, seat) = (self.core.clone(), self.seat.clone());
+        // Of a thread that nobody reaches any more, nobody wants to hear.
+        let Some(seat) = self.seat.seat() else { return };
+        let core = self.core.clone();
         self.core.finish(async move {
             let (ended, answers) = taken.apart();
             let done = core.commit_turn(lease, decided, ended).await;
