@@ -32,7 +32,8 @@ use anyhow::{Context, Result};
 /// # Errors
 /// If the words make no sense, or if something failed that should not have.
 pub fn command(words: &[String]) -> Result<()> {
-    match words.first().map(String::as_str) {
+    let asks = words.iter().any(|word| word == "--help" || word == "-h");
+    match words.first().map(String::as_str).filter(|_| !asks) {
         Some("run") => by_side(&Args::parse(&words[1..])?),
         Some("list") => {
             print!("{}", plan::listing(&catalog::names()));
