@@ -1,26 +1,22 @@
 //! The engine as doors see it: everything that can be asked of it.
 
 mod crew;
+mod look;
+mod remote;
 mod space;
 
 use std::{sync::Arc, time::Duration};
 
 use bowline_core::{
-    Address, AskId, CancelActivity, Cause, ControlQueue, Ending, Event, EventId, FailTurn,
-    Identity, Name, Namespace, NoticeId, Payload, Queue, ReceiptId, RunEnding, RunId, Signal,
-    StartTurn, State, Time, Token, TurnAnswer, UpdateId, UpdateRequest, UpdateStage, WorkflowId,
+    Address, Cause, EventId, Name, Namespace, Payload, Queue, ReceiptId, RunId, Signal, Time,
+    UpdateId, UpdateRequest, UpdateStage,
 };
-use bowline_store::{
-    Filter, Head, Leftovers, Page, Phase, Posted, Read, RunKey, RunRead, Store, Subtree,
-};
-
-use tokio_util::sync::CancellationToken;
+use bowline_store::{Posted, Store};
 
 use crate::{
-    Along, Answered, Builder, CancelRequest, CancelledOne, Metrics, Prepared, QueryAnswer,
-    Question, QueueOptions, RemoteActivity, RemoteHeartbeat, RemoteTurn, Result, RunEnd, Schedules,
-    StartOptions, Started, Taken, UpdateWait, Wait,
-    engine::{Core, Doors, run::WhenParked},
+    Builder, CancelRequest, CancelledOne, Metrics, Prepared, QueueOptions, Result, RunEnd,
+    Schedules, StartOptions, Started, UpdateWait,
+    engine::{Core, Doors},
     worker::Worker,
 };
 
@@ -71,15 +67,6 @@ impl Engine {
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn begin(&self, options: StartOptions) -> Result<Started> {
         Box::pin(self.core.start(self.namespace, options)).await
-    }
-
-    /// The first turn of a run, which a worker has taken with its [start](StartOptions::worker);
-    /// none if the run waits before it, or was there already.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn first_turn(&self, run: RunId, worker: &StartTurn) -> Result<Option<RemoteTurn>> {
-        Box::pin(self.core.first_turn(run, worker)).await
     }
 
     /// An id for a run that is about to be.
@@ -230,29 +217,6 @@ impl Engine {
         Box::pin(self.core.follow_update(run, id, wait)).await
     }
 
-    /// Asks the code of a run at a remote worker, and waits for its answer until a moment.
-    ///
-    /// # Errors
-    /// If there is no such run, or nobody answers in time.
-    pub async fn query_remote(
-        &self,
-        run: RunId,
-        question: Question,
-        until: Time,
-    ) -> Result<QueryAnswer> {
-        Box::pin(self.core.query_remote(run, question, until)).await
-    }
-
-    /// A remote worker answers a question; false if nobody waits for it any more.
-    pub async fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
-        Box::pin(self.core.answer_query(run, id, answer)).await
-    }
-
-    /// Whoever was to be asked has gone before it could be: somebody else is asked.
-    pub fn return_query(&self, run: RunId, id: AskId) {
-        self.core.return_query(run, id);
-    }
-
     /// Asks a run's code for something that does not change it. Closed runs answer too.
     ///
     /// # Errors
@@ -266,131 +230,9 @@ impl Engine {
         self.worker.query(run, name.into(), input).await
     }
 
-    /// Waits until a run is closed; follows the runs that go on in its place.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn outcome(&self, run: RunId) -> Result<(RunId, RunEnding)> {
-        self.core.outcome(run, WhenParked::Wait).await
-    }
-
-    /// As [`outcome`](Self::outcome), but does not wait for a run that is in quarantine.
-    ///
-    /// # Errors
-    /// If there is no such run, or it is parked because its code keeps failing.
-    pub async fn result(&self, run: RunId) -> Result<(RunId, RunEnding)> {
-        self.core.outcome(run, WhenParked::Tell).await
-    }
-
-    /// As [`result`](Self::result), of a run that was followed from before its beginning.
-    ///
-    /// # Errors
-    /// If the run is parked because its code keeps failing, or was deleted.
-    pub async fn ended(&self, end: RunEnd) -> Result<(RunId, RunEnding)> {
-        self.core.outcome_of_new(end, WhenParked::Tell).await
-    }
-
     /// An id that nobody else has.
     pub fn draw(&self) -> u128 {
         self.core.draw()
-    }
-
-    /// The row of a run.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn head(&self, run: RunId) -> Result<Head> {
-        self.core.head(RunKey::Run(run)).await
-    }
-
-    /// The newest run of a workflow id.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub async fn current(&self, workflow_id: impl Into<WorkflowId>) -> Result<Head> {
-        self.core.head(RunKey::Current(self.namespace, workflow_id.into())).await
-    }
-
-    /// Where a run stands: its row, and its state folded from its events.
-    ///
-    /// # Errors
-    /// If there is no such run, or its history does not read.
-    pub async fn state(&self, run: RunId) -> Result<(Head, State)> {
-        let (head, draft, _) = self.core.draft(run).await?;
-        Ok((head, draft.state().clone()))
-    }
-
-    /// Whatever is wanted of a run.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn read(&self, read: Read) -> Result<RunRead> {
-        self.core.read(read).await
-    }
-
-    /// The history of a run. A turn that is out and not yet written shows as its tail.
-    ///
-    /// # Errors
-    /// If there is no such run, or its history does not read.
-    pub async fn history(&self, run: RunId) -> Result<Vec<Event>> {
-        Box::pin(self.core.remote_history(run)).await
-    }
-
-    /// Waits until a run's history has an event of this id, or the run is closed.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn grown(&self, run: RunId, id: EventId) -> Result<Head> {
-        self.core.grown(run, id).await
-    }
-
-    /// Waits until a run is closed. What closes it, if that was sent already, is taken in here and
-    /// now.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn closed(&self, run: RunId) -> Result<Head> {
-        Box::pin(self.core.closed(run)).await
-    }
-
-    /// Lists runs.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn find(&self, filter: Filter) -> Result<Page> {
-        self.core.find(Filter { namespace: self.namespace, ..filter }).await
-    }
-
-    /// How far a cancel has come, as the store has it now.
-    ///
-    /// # Errors
-    /// If there is no such receipt.
-    pub async fn receipt(&self, receipt: ReceiptId) -> Result<Leftovers> {
-        self.core.leftovers(Subtree::Receipt(receipt)).await
-    }
-
-    /// Waits until a cancel has come so far.
-    ///
-    /// # Errors
-    /// If there is no such receipt.
-    pub async fn wait(&self, receipt: ReceiptId, phase: Phase) -> Result<Leftovers> {
-        self.core.wait(receipt, phase).await
-    }
-
-    /// What is left of a run's subtree.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn leftovers(&self, run: RunId) -> Result<Leftovers> {
-        self.core.leftovers(Subtree::Run(run)).await
-    }
-
-    /// Whatever should not be there at all; empty after any fault.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn orphans(&self) -> Result<Leftovers> {
-        self.core.leftovers(Subtree::Orphans).await
     }
 
     /// Begins a run from the first events of another one, up to a `TurnStarted`: what was decided
@@ -429,150 +271,6 @@ impl Engine {
     /// What this engine has counted since it started.
     pub fn metrics(&self) -> Metrics {
         self.core.meter.snapshot()
-    }
-
-    /// A remote worker waits for a turn, or for a question to a run at rest.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn poll_turn(
-        &self,
-        queue: &Queue,
-        start: StartTurn,
-        wait: impl Into<Wait>,
-    ) -> Result<Option<Taken>> {
-        let place = (self.namespace, queue);
-        Box::pin(self.core.poll_turn(place, start, wait.into())).await
-    }
-
-    /// A remote worker answers a turn; with `again`, it takes the next one in the same breath.
-    ///
-    /// # Errors
-    /// If the token is not valid, or its turn is over.
-    pub async fn answer_turn(
-        &self,
-        token: &[u8],
-        answer: impl Fn(Token) -> TurnAnswer,
-        again: Option<StartTurn>,
-    ) -> Result<Answered> {
-        Box::pin(self.core.answer_turn(token, answer, again, Along::default())).await
-    }
-
-    /// The same; it takes activities that it has just scheduled in the same breath, too, and
-    /// answers questions.
-    ///
-    /// # Errors
-    /// If the token is not valid, or its turn is over. Then the questions are not answered.
-    pub async fn answer_turn_with(
-        &self,
-        token: &[u8],
-        answer: impl Fn(Token) -> TurnAnswer,
-        again: Option<StartTurn>,
-        along: Along,
-    ) -> Result<Answered> {
-        Box::pin(self.core.answer_turn(token, answer, again, along)).await
-    }
-
-    /// A remote worker cannot answer a turn.
-    ///
-    /// # Errors
-    /// If the token is not valid, or its turn is over.
-    pub async fn fail_turn(&self, token: &[u8], fail: impl Fn(Token) -> FailTurn) -> Result<()> {
-        Box::pin(self.core.fail_turn(token, fail)).await
-    }
-
-    /// The worker that had a run in its cache has it no more: its next turns go to anybody.
-    ///
-    /// # Errors
-    /// If there is no such run.
-    pub async fn reset_sticky(&self, run: RunId) -> Result<()> {
-        self.core.reset_sticky(run).await
-    }
-
-    /// Nobody polls this queue of one worker's own any more: turns that wait there go to anybody.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn leave_queue(&self, queue: &Queue) -> Result<()> {
-        Box::pin(self.core.leave_queue((self.namespace, queue))).await
-    }
-
-    /// A remote worker waits for an activity.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn poll_activity(
-        &self,
-        queue: &Queue,
-        worker: Identity,
-        control: ControlQueue,
-        wait: impl Into<Wait>,
-    ) -> Result<Option<RemoteActivity>> {
-        let place = (self.namespace, queue);
-        Box::pin(self.core.poll_activity(place, worker, control, wait.into())).await
-    }
-
-    /// A remote worker ends its attempt.
-    ///
-    /// # Errors
-    /// If the token is not valid, or its attempt is over.
-    pub async fn end_activity(&self, token: &[u8], ending: Ending) -> Result<()> {
-        self.core.end_activity(token, ending).await
-    }
-
-    /// A remote worker's attempt is alive; the answer says whether it should stop.
-    ///
-    /// # Errors
-    /// If the token is not one of ours.
-    pub async fn heartbeat(
-        &self,
-        token: &[u8],
-        details: Option<Payload>,
-    ) -> Result<RemoteHeartbeat> {
-        self.core.heartbeat(token, details).await
-    }
-
-    /// A remote worker says on which control channel it waits; whoever hands it work must know.
-    pub fn worker_listens(&self, worker: &str, control: &ControlQueue) {
-        self.core.worker_listens(worker, control);
-    }
-
-    /// On which control channel a remote worker waits, if it has said so to any member.
-    pub fn control_of(&self, worker: &str) -> Option<ControlQueue> {
-        self.core.control.place(worker)
-    }
-
-    /// Waits until a remote worker has said on which control channel it waits.
-    pub async fn control_known(&self, worker: &str) -> ControlQueue {
-        self.core.control.placed(worker).await
-    }
-
-    /// A remote worker has left.
-    pub fn worker_left(&self, worker: &str) {
-        self.core.worker_left(worker);
-    }
-
-    /// Fires when a remote worker leaves: whatever polls for it is answered then.
-    pub fn leaving(&self, worker: &str) -> CancellationToken {
-        self.core.control.leaving(worker)
-    }
-
-    /// A remote worker waits on its control channel.
-    pub async fn poll_control(&self, control: &ControlQueue, until: Time) -> Vec<CancelActivity> {
-        self.core.poll_control(control, until).await
-    }
-
-    /// A remote worker has these notices.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn acknowledge(&self, control: &ControlQueue, notices: &[NoticeId]) -> Result<()> {
-        self.core.acknowledge(control, notices).await
-    }
-
-    /// A remote worker could not do what these notices say; it is told again later.
-    pub fn refuse(&self, control: &ControlQueue, notices: &[NoticeId]) {
-        self.core.refused(control, notices);
     }
 
     /// Ends at once, as if the process had been killed: nothing is finished, told or given back,

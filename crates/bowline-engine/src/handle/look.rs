@@ -1,0 +1,131 @@
+//! What can be seen of runs: their rows, their histories, their ends, and what is left of them.
+
+use bowline_core::{Event, EventId, ReceiptId, RunEnding, RunId, State, WorkflowId};
+use bowline_store::{Filter, Head, Leftovers, Page, Phase, Read, RunKey, RunRead, Subtree};
+
+use super::Engine;
+use crate::{Result, RunEnd, engine::run::WhenParked};
+
+impl Engine {
+    /// Waits until a run is closed; follows the runs that go on in its place.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn outcome(&self, run: RunId) -> Result<(RunId, RunEnding)> {
+        self.core.outcome(run, WhenParked::Wait).await
+    }
+
+    /// As [`outcome`](Self::outcome), but does not wait for a run that is in quarantine.
+    ///
+    /// # Errors
+    /// If there is no such run, or it is parked because its code keeps failing.
+    pub async fn result(&self, run: RunId) -> Result<(RunId, RunEnding)> {
+        self.core.outcome(run, WhenParked::Tell).await
+    }
+
+    /// As [`result`](Self::result), of a run that was followed from before its beginning.
+    ///
+    /// # Errors
+    /// If the run is parked because its code keeps failing, or was deleted.
+    pub async fn ended(&self, end: RunEnd) -> Result<(RunId, RunEnding)> {
+        self.core.outcome_of_new(end, WhenParked::Tell).await
+    }
+
+    /// The row of a run.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn head(&self, run: RunId) -> Result<Head> {
+        self.core.head(RunKey::Run(run)).await
+    }
+
+    /// The newest run of a workflow id.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn current(&self, workflow_id: impl Into<WorkflowId>) -> Result<Head> {
+        self.core.head(RunKey::Current(self.namespace, workflow_id.into())).await
+    }
+
+    /// Where a run stands: its row, and its state folded from its events.
+    ///
+    /// # Errors
+    /// If there is no such run, or its history does not read.
+    pub async fn state(&self, run: RunId) -> Result<(Head, State)> {
+        let (head, draft, _) = self.core.draft(run).await?;
+        Ok((head, draft.state().clone()))
+    }
+
+    /// Whatever is wanted of a run.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn read(&self, read: Read) -> Result<RunRead> {
+        self.core.read(read).await
+    }
+
+    /// The history of a run. A turn that is out and not yet written shows as its tail.
+    ///
+    /// # Errors
+    /// If there is no such run, or its history does not read.
+    pub async fn history(&self, run: RunId) -> Result<Vec<Event>> {
+        Box::pin(self.core.remote_history(run)).await
+    }
+
+    /// Waits until a run's history has an event of this id, or the run is closed.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn grown(&self, run: RunId, id: EventId) -> Result<Head> {
+        self.core.grown(run, id).await
+    }
+
+    /// Waits until a run is closed. What closes it, if that was sent already, is taken in here and
+    /// now.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn closed(&self, run: RunId) -> Result<Head> {
+        Box::pin(self.core.closed(run)).await
+    }
+
+    /// Lists runs.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn find(&self, filter: Filter) -> Result<Page> {
+        self.core.find(Filter { namespace: self.namespace, ..filter }).await
+    }
+
+    /// How far a cancel has come, as the store has it now.
+    ///
+    /// # Errors
+    /// If there is no such receipt.
+    pub async fn receipt(&self, receipt: ReceiptId) -> Result<Leftovers> {
+        self.core.leftovers(Subtree::Receipt(receipt)).await
+    }
+
+    /// Waits until a cancel has come so far.
+    ///
+    /// # Errors
+    /// If there is no such receipt.
+    pub async fn wait(&self, receipt: ReceiptId, phase: Phase) -> Result<Leftovers> {
+        self.core.wait(receipt, phase).await
+    }
+
+    /// What is left of a run's subtree.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn leftovers(&self, run: RunId) -> Result<Leftovers> {
+        self.core.leftovers(Subtree::Run(run)).await
+    }
+
+    /// Whatever should not be there at all; empty after any fault.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn orphans(&self) -> Result<Leftovers> {
+        self.core.leftovers(Subtree::Orphans).await
+    }
+}
