@@ -19,16 +19,42 @@ pub(crate) struct Fleet {
     pub(crate) replicas: Vec<Server>,
     /// Where all of them are found.
     pub(crate) address: String,
-    _schema: Schema,
+    schema: Schema,
 }
 
 impl Fleet {
     /// Starts three.
     pub(crate) fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same, with options.
+    pub(crate) fn with(options: &[&str]) -> Self {
         let schema = Schema::new();
-        let replicas: Vec<_> = (0..3).map(|_| Server::at(&schema.url, &schema.name)).collect();
+        let start = |_| Server::at(&schema.url, &schema.name, options);
+        let replicas: Vec<_> = (0..3).map(start).collect();
         let address = balance(replicas.iter().map(|replica| replica.address.clone()).collect());
-        Self { replicas, address, _schema: schema }
+        Self { replicas, address, schema }
+    }
+}
+
+impl Fleet {
+    /// Waits until the others have given one of them up. The database waits between two looks.
+    pub(crate) fn gives_one_up(&self) {
+        let looks = async {
+            let schema = &self.schema;
+            let connected = tokio_postgres::connect(&schema.url, tokio_postgres::NoTls).await;
+            let (client, connection) = connected.expect("the database runs");
+            tokio::spawn(connection);
+            let sql = format!(
+                "SELECT pg_sleep(0.1)::text, count(*) FROM {}.members WHERE state = 0",
+                schema.name
+            );
+            let all = self.replicas.len() as i64;
+            while client.query_one(&sql, &[]).await.expect("it is SQL").get::<_, i64>(1) == all {}
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(looks);
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use crate::{fleet::Fleet, python, server::Server};
 
 /// What is answered on the port for health and metrics: status line, and the rest.
-fn get(address: &str, path: &str) -> (String, String) {
+pub(crate) fn get(address: &str, path: &str) -> (String, String) {
     let mut connection = TcpStream::connect(address).expect("it listens");
     let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     connection.write_all(request.as_bytes()).expect("it reads");

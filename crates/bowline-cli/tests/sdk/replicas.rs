@@ -1,6 +1,6 @@
 //! Three servers on one database: whatever is asked of one, the others know.
 
-use crate::{fleet::Fleet, python};
+use crate::{fleet::Fleet, operation, python};
 
 fn play(script: &str, name: &str) {
     let Some(interpreter) = python::interpreter() else { return };
@@ -65,4 +65,30 @@ fn two_servers_go_on_where_one_was_killed() {
     python::run(&interpreter, "crash.py", &[&address, "finish", "CancelledError"]);
     fleet.replicas[0].restart();
     python::run(&interpreter, "hello.py", &[&fleet.replicas[0].address]);
+}
+
+/// One of three stands still for longer than its lease, and then goes on: the one that the worker
+/// talks to, and that a query waits at. Others have given it up by then; it enters again, tells its
+/// worker what was cancelled meanwhile, and the query is answered at another server.
+#[test]
+fn a_server_that_stood_still_goes_on() {
+    let Some(interpreter) = python::interpreter() else { return };
+    let fleet = Fleet::with(&["--lease", "4"]);
+    let [first, second, third] = &fleet.replicas[..] else { panic!("there are three") };
+    let mut worker = python::start(&interpreter, "worker.py", &[&first.address]);
+    worker.hears("working");
+    python::run(&interpreter, "crash.py", &[&second.address, "begin", "100"]);
+    let mut asks = python::start(&interpreter, "stalled.py", &[&first.address, "ask"]);
+    asks.hears("asked");
+    first.signal("-STOP");
+    python::run(&interpreter, "crash.py", &[&second.address, "request"]);
+    let mut answers = python::start(&interpreter, "stalled.py", &[&third.address, "answer"]);
+    answers.hears("working");
+    fleet.gives_one_up();
+    first.signal("-CONT");
+    asks.hears("answered");
+    worker.hears("cancelled doomed");
+    let (_, page) = operation::get(&first.http, "/metrics");
+    assert!(!page.contains("bowline_rejoins_total 0"), "{page}");
+    python::run(&interpreter, "crash.py", &[&first.address, "finish", "CancelledError"]);
 }

@@ -13,7 +13,7 @@ pub(crate) struct Server {
     pub(crate) address: String,
     /// Where those find it who look after it.
     pub(crate) http: String,
-    /// What else it was told: its store.
+    /// What else it was told: its store, and options.
     store: Vec<OsString>,
     _folder: Option<tempfile::TempDir>,
 }
@@ -27,9 +27,10 @@ impl Server {
         Self { process, address, http, store, _folder: Some(folder) }
     }
 
-    /// Starts one in a schema of a database.
-    pub(crate) fn at(url: &str, schema: &str) -> Self {
-        let store = ["--store", url, "--schema", schema].map(OsString::from).to_vec();
+    /// Starts one in a schema of a database, with options of its own.
+    pub(crate) fn at(url: &str, schema: &str, options: &[&str]) -> Self {
+        let place = ["--store", url, "--schema", schema];
+        let store: Vec<_> = place.iter().chain(options).map(OsString::from).collect();
         let (process, address, http) = open(&store, "127.0.0.1:0");
         Self { process, address, http, store, _folder: None }
     }
@@ -40,11 +41,15 @@ impl Server {
         self.process.wait().expect("it has ended");
     }
 
+    /// Sends it a signal of the system's.
+    pub(crate) fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").arg(signal).arg(self.process.id().to_string()).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
     /// Asks it to end, and waits until it has: with nothing to complain about.
     pub(crate) fn terminate(&mut self) {
-        let id = self.process.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &id]).status();
-        assert!(sent.expect("kill runs").success());
+        self.signal("-TERM");
         let ended = self.process.wait().expect("it ends");
         assert!(ended.success(), "{ended}");
     }

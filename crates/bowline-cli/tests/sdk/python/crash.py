@@ -8,15 +8,16 @@ from stage import QUEUE, replay_all, run, until
 from temporalio.client import Client
 
 
-async def begin(client: Client) -> None:
-    """Runs in every state: at rest, after an update, with running activities."""
+async def begin(client: Client, limit: str = "15") -> None:
+    """Runs in every state: at rest, after an update, with running activities that have so many
+    seconds."""
     chat = await client.start_workflow(Chat.run, id="chat", task_queue=QUEUE)
     await chat.signal(Chat.say, "before")
     assert await chat.query(Chat.log) == ["before"]
     assert await chat.execute_update(Chat.add, "updated") == 2
     await client.start_workflow(Beats.run, "beats", id="beats", task_queue=QUEUE)
     for name in ["held", "doomed"]:
-        how = ["WAIT_CANCELLATION_COMPLETED", name, 15]
+        how = ["WAIT_CANCELLATION_COMPLETED", name, int(limit)]
         await client.start_workflow(Cancels.run, args=how, id=name, task_queue=QUEUE)
     for name in ["beats", "held", "doomed"]:
         await until(lambda: is_running(client, name))

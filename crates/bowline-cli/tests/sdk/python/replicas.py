@@ -6,10 +6,11 @@ import logging
 import sys
 import time
 import urllib.request
+from datetime import timedelta
 
 from bad_input import SPACE, Raw, complete, schedule
 from flows import Chat
-from stage import QUEUE, run, worker
+from stage import QUEUE, run, until, worker
 from temporalio.api.common.v1 import Payload, Payloads, WorkflowExecution
 from temporalio.api.enums.v1 import EventType, QueryResultType, TaskQueueKind
 from temporalio.api.nexusservices.workerservice.v1 import ExecuteCommandsRequest
@@ -17,6 +18,7 @@ from temporalio.api.query.v1 import WorkflowQuery, WorkflowQueryResult
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import *
 from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateStage
+from temporalio.runtime import Runtime, TelemetryConfig
 from temporalio.service import RPCStatusCode
 
 GONE = RPCStatusCode.NOT_FOUND
@@ -168,9 +170,22 @@ async def pushed(a: Raw, b: Raw, c: Raw) -> None:
         await [a, b][number].call("respond_activity_task_canceled", over)
 
 
+async def is_known(client: Client) -> bool:
+    """Whether a server knows of the worker that polls at another one, and how it is."""
+    queue = DescribeTaskQueueRequest(**SPACE, task_queue=TaskQueue(name=QUEUE), task_queue_type=1)
+    seen = await client.workflow_service.describe_task_queue(queue)
+    listed = await client.workflow_service.list_workers(ListWorkersRequest(**SPACE))
+    return bool(seen.pollers) and any(one.task_queue == QUEUE for one in listed.workers)
+
+
 async def sdk(worker_at: Client, client: Client, third: Client) -> None:
     """The SDK's worker at one server, its client at another."""
-    async with worker(worker_at):
+    # It says how it is at once, or at the latest after this time.
+    often = Runtime(telemetry=TelemetryConfig(), worker_heartbeat_interval=timedelta(seconds=1))
+    at = worker_at.service_client.config.target_host
+    async with worker(await Client.connect(at, runtime=often)):
+        for one in [worker_at, client, third]:
+            await until(lambda: is_known(one))
         chat = await client.start_workflow(Chat.run, id="chat", task_queue=QUEUE)
         assert await chat.query(Chat.log) == []
         for number in range(5):
