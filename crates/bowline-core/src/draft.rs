@@ -7,9 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Address, Alarm, AlarmKind, Birth, Blob, Cause, Code, Effect, Event, EventId, EventKind,
-    Message, Note, Number, Post, Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time,
-    TurnRecord, decide, limits,
+    Alarm, AlarmKind, Birth, Blob, Cause, Code, Effect, Event, EventId, EventKind, Message, Note,
+    Number, Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time, TurnRecord, decide,
 };
 
 /// A decision in the making.
@@ -174,26 +173,6 @@ impl Draft {
         decide::intake(self, inbox);
     }
 
-    /// Native rules: whether the request to cancel the run has just come in, and its code has very
-    /// much to let go of. The request is then written down first, so that whoever asked need not
-    /// wait for the code; [`put_off`](Self::put_off) asks for the turn.
-    pub fn decides_first(&self) -> bool {
-        let first = self.events.first().map(|event| event.id);
-        let cancel = self.state.cancel.as_ref().map(|(event, _)| *event);
-        let is_new = cancel.zip(first).is_some_and(|(cancel, first)| cancel >= first);
-        is_new
-            && self.state.rules().is_native()
-            && self.notes.is_empty()
-            && self.state.activities.len() > limits::CANCEL_FIRST_FROM
-    }
-
-    /// The turn that is wanted follows with the next decision: a message in the run's own inbox
-    /// keeps it from being forgotten, whatever happens in between.
-    pub fn put_off(&mut self) {
-        let (to, message) = (Address::Run(self.state.run), Message::Wake);
-        self.effect(Effect::Post(Post { to, message, child_of: None, answer: None }));
-    }
-
     /// Native rules: begins the turn that runs the code now. A closed run has no turn.
     pub fn open_turn(&mut self) {
         decide::turn::open(self);
@@ -334,7 +313,7 @@ impl Draft {
     pub(crate) fn cause(code: Code, because: Option<&Cause>) -> Cause {
         let cause = Cause::new(code);
         match because {
-            Some(parent) if parent.chain().count() < limits::CAUSES_MAX => {
+            Some(parent) if parent.chain().count() < crate::limits::CAUSES_MAX => {
                 cause.because(parent.clone())
             }
             Some(parent) => cause.because(parent.root().clone()),

@@ -50,7 +50,5 @@ pub const TURN_HEARTBEAT_MAX: Duration = Duration::from_secs(30 * 60);
 pub const GRACE: Duration = Duration::from_secs(10);
 /// A cancel of more activities than this is a mark on the run instead of a record on each row.
 pub const MARK_FROM: u64 = 64;
-/// A run with more open activities takes the request to cancel it before its code hears of it.
-pub const CANCEL_FIRST_FROM: usize = 256;
 /// How deep a chain of causes is kept.
 pub const CAUSES_MAX: usize = 16;

@@ -10,7 +10,7 @@ use bowline_store::{
 
 use crate::{
     support::{
-        flows::{Flows, any, cancelling, work},
+        flows::{Flows, any, work},
         probe::Probe,
         stage::{self, Stage, cancel, comes_clean, reaches, slots},
     },
@@ -96,12 +96,10 @@ async fn a_mark_survives_its_process() {
         let run = start(&first.engine, "fan", "fan-1").await;
         crate::world::until(&first.engine, run, "ActivityScheduled").await;
         let sweep = stage.gates.hold(Method::Sweep, When::Before, any);
-        let marked = stage.gates.hold(Method::Commit, When::After, cancelling);
         let receipt = cancel(&first.engine, run).await;
         reaches(&first.engine, receipt, Phase::Decided).await;
-        marked.reached().await;
+        sweep.reached().await;
         first.kill();
-        marked.release();
         sweep.release();
         stage.reopen();
         let second = stage.process(fan(&new, 100)).await;
@@ -109,36 +107,6 @@ async fn a_mark_survives_its_process() {
         assert_eq!((old.begun(), new.begun(), left.never_started), (0, 0, 500));
         let events = history(&second.engine, run).await;
         assert!(events.len() < 520, "no event for each that never started: {}", events.len());
-    })
-    .await;
-}
-
-/// Whoever cancels a run with very many activities need not wait until its code has let go of them:
-/// the request is written first. The process dies in between, and the next one goes on from there.
-#[tokio::test]
-async fn a_wide_cancel_is_decided_before_the_code_lets_go() {
-    stage::each(async |stage| {
-        let probe = Probe::new();
-        let fan = || {
-            let builder = stage.builder_with(slots(0)).fan(work(10, 5), 500);
-            builder.activity("work", probe.obeys())
-        };
-        let first = stage.process(fan()).await;
-        let run = start(&first.engine, "fan", "fan-1").await;
-        crate::world::until(&first.engine, run, "ActivityScheduled").await;
-        let turn = stage.gates.hold(Method::Commit, When::Before, cancelling);
-        let receipt = cancel(&first.engine, run).await;
-        reaches(&first.engine, receipt, Phase::Decided).await;
-        turn.reached().await;
-        let events = history(&first.engine, run).await;
-        let last = events.last().map(|event| event.kind.name());
-        assert_eq!(last, Some("WorkflowCancelRequested"), "the turn is not written");
-        first.kill();
-        turn.release();
-        stage.reopen();
-        let second = stage.process(fan()).await;
-        let left = comes_clean(&second.engine, receipt).await;
-        assert_eq!((probe.begun(), left.never_started), (0, 500));
     })
     .await;
 }

@@ -246,10 +246,6 @@ impl Thread {
         for event in draft.events() {
             replay.feed(event).map_err(refused)?;
         }
-        if draft.decides_first() {
-            draft.put_off();
-            return Ok(draft.finish());
-        }
         // What nobody waits for is written down, and told with the next turn.
         let awaited = || draft.wants_turn() && replay.is_awaited(draft.skipped());
         if draft.insists() || awaited() {
