@@ -67,10 +67,18 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_process_is_found_by_its_mark() {
+        use std::{
+            io::{Read, Write},
+            process::{Command, Stdio},
+        };
         let file = std::env::temp_dir().join(format!("mark-{}.db", std::process::id()));
-        let mut sleep = std::process::Command::new("sleep");
-        let mut child = sleep.arg("600").env(MARK, &file).spawn().unwrap();
+        let mut echo = Command::new("cat");
+        let echo = echo.env(MARK, &file).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = echo.spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
+        // For a moment after it was started a process has no environment yet.
+        child.stdin.as_mut().unwrap().write_all(b"?").unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         assert_eq!(alive(&file, &[]), [pid]);
         child.kill().unwrap();
         child.wait().unwrap();
