@@ -34,6 +34,9 @@ pub(super) async fn start(
     if request.versioning_override.is_some() {
         return Err(status::invalid("this server has no worker versioning to override"));
     }
+    if request.on_conflict_options.is_some() {
+        return Err(status::invalid("this server attaches nothing to a run that is open already"));
+    }
     let started = started(&request)?;
     let options = StartOptions {
         started,

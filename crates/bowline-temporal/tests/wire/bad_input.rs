@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use temporalio_protos::temporal::api::{
     command::v1::Command,
-    common::v1::{Payload, Payloads},
+    common::v1::{Callback, Payload, Payloads},
     enums::v1::QueryResultType,
     query::v1::WorkflowQuery,
+    workflow::v1::{OnConflictOptions, VersioningOverride},
     workflowservice::v1::*,
 };
 use tonic::{Code, Request, Status};
@@ -127,6 +128,30 @@ async fn a_deadline_in_the_past_changes_nothing() {
     let code = begun.expect_err("nobody waits").code();
     // The connection may notice it first, on this side.
     assert!([Code::DeadlineExceeded, Code::Cancelled].contains(&code), "{code:?}");
+    assert_eq!(world.store.dump(), before, "nothing is changed");
+}
+
+/// Whoever asks for what a start cannot do here is told so, and not given something else.
+#[tokio::test]
+async fn what_is_not_built_is_refused_and_not_ignored() {
+    let world = World::new().await;
+    let before = world.store.dump();
+    let callbacks = StartWorkflowExecutionRequest {
+        completion_callbacks: vec![Callback::default()],
+        ..start(SPACE, "w")
+    };
+    let versioned = StartWorkflowExecutionRequest {
+        versioning_override: Some(VersioningOverride::default()),
+        ..start(SPACE, "w")
+    };
+    let attached = StartWorkflowExecutionRequest {
+        on_conflict_options: Some(OnConflictOptions::default()),
+        ..start(SPACE, "w")
+    };
+    for request in [callbacks, versioned, attached] {
+        let begun: Result<StartWorkflowExecutionResponse, _> = world.call(request).await;
+        refused(begun, Code::InvalidArgument, &[]);
+    }
     assert_eq!(world.store.dump(), before, "nothing is changed");
 }
 
