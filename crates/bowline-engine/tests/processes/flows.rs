@@ -3,7 +3,7 @@
 use std::{future::ready, sync::Arc, time::Duration};
 
 use bowline_core::{
-    ActivitySpec, ChildSpec, Failure, Name, Outcome, Payload, Queue, Rung, UpdateRequest,
+    ActivitySpec, ChildSpec, Failure, Name, Outcome, Payload, Queue, RunId, Rung, UpdateRequest,
 };
 use bowline_engine::{
     Builder, QueueOptions,
@@ -127,9 +127,15 @@ pub(crate) fn add(id: &str) -> UpdateRequest {
 }
 
 async fn until_told(ctx: ActivityContext, _: Option<Payload>) -> Result<Option<Payload>, Failure> {
+    crate::child::say(format_args!("{}", holds(ctx.info().run)));
     let cause = ctx.cancelled().await;
     crate::child::say(format_args!("told {}", cause.code));
     Err(Failure::new(cause.to_string()))
+}
+
+/// What a child says when its code has begun to hold something for a run.
+pub(crate) fn holds(run: RunId) -> String {
+    format!("holds for {run}")
 }
 
 /// Code that has something to put away first.

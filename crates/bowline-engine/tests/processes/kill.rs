@@ -64,6 +64,16 @@ impl Team {
         self.workers[at].promises(promises, within).await;
     }
 
+    /// Waits until any of them has said a line.
+    pub(crate) async fn says(&mut self, what: &str) {
+        let [one, other, third] = &mut self.workers[..] else { panic!("there are three") };
+        tokio::select! {
+            () = one.says(what) => {}
+            () = other.says(what) => {}
+            () = third.says(what) => {}
+        }
+    }
+
     /// Kills one of them, and starts it again.
     pub(crate) fn kill_one(&mut self, schema: &Schema) {
         let at = self.chance.below(3) as usize;
