@@ -34,7 +34,7 @@ const CLIENTS: u64 = 4;
 async fn works_until_it_is_killed() {
     let Some(life) = Life::read() else { return };
     let builder = Engine::builder(Arc::new(life.open()))
-        .identity(format!("child {}", std::process::id()))
+        .identity(identity(std::process::id()))
         .clock(Arc::new(Skewed { machine: SystemClock::default(), by: life.skew }))
         .lease(life.lease)
         .threads(2);
@@ -55,6 +55,11 @@ async fn works_until_it_is_killed() {
     // Ends with the parent, if the parent ends first.
     while hears().await {}
     drop(engine);
+}
+
+/// How the child with this process calls itself as a member.
+pub(crate) fn identity(process: u32) -> String {
+    format!("child {process}")
 }
 
 /// Waits for a word of the parent; false if there is no parent any more.

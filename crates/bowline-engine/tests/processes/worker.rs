@@ -12,7 +12,10 @@ use bowline_postgres::PostgresStore;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::watch;
 
-use crate::{child::PATIENCE, schema};
+use crate::{
+    child::{PATIENCE, identity},
+    schema,
+};
 
 /// What a child is told about its life, by its environment.
 #[derive(Clone, Debug)]
@@ -130,6 +133,11 @@ impl Worker {
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it is there");
         self.child.wait().expect("it ends");
+    }
+
+    /// How it calls itself as a member.
+    pub(crate) fn identity(&self) -> String {
+        identity(self.child.id())
     }
 
     /// It hangs, until it is woken.
