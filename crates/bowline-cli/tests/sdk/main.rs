@@ -10,6 +10,8 @@ mod go;
 mod hello;
 mod java;
 mod operation;
+#[path = "../../../bowline-engine/tests/processes/port.rs"]
+mod port;
 mod program;
 mod python;
 mod replicas;

@@ -6,6 +6,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use crate::port::port;
+
 /// A server on a store file of its own, on a port of its own.
 pub(crate) struct Server {
     process: Child,
@@ -23,7 +25,7 @@ impl Server {
     pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let store = vec!["--store".into(), folder.path().join("runs.db").into()];
-        let (process, address, http) = open(&store, "127.0.0.1:0");
+        let (process, address, http) = open(&store, &address());
         Self { process, address, http, store, _folder: Some(folder) }
     }
 
@@ -31,7 +33,7 @@ impl Server {
     pub(crate) fn at(url: &str, schema: &str, options: &[&str]) -> Self {
         let place = ["--store", url, "--schema", schema];
         let store: Vec<_> = place.iter().chain(options).map(OsString::from).collect();
-        let (process, address, http) = open(&store, "127.0.0.1:0");
+        let (process, address, http) = open(&store, &address());
         Self { process, address, http, store, _folder: None }
     }
 
@@ -68,6 +70,11 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Where it will be found after a restart, too.
+fn address() -> String {
+    format!("127.0.0.1:{}", port())
 }
 
 fn open(store: &[OsString], listen: &str) -> (Child, String, String) {

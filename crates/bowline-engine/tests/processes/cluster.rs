@@ -4,7 +4,7 @@
 //! whatever way, the shell kills the server and deletes its folder.
 
 use std::{
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    net::{Ipv4Addr, TcpStream},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -13,7 +13,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::schema::required;
+use crate::{port::port, schema::required};
 
 /// How it is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +62,7 @@ impl Cluster {
         let mut leash = Command::new("sh");
         leash.args(["-c", LEASH]).stdin(Stdio::piped()).env("folder", &folder).process_group(0);
         let leash = leash.spawn().expect("a shell");
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
-        let port = listener.local_addr().expect("it has a number").port();
-        drop(listener);
-        let mut cluster = Self { folder, port, server: None, leash };
+        let mut cluster = Self { folder, port: port(), server: None, leash };
         let mut initdb = program("initdb");
         initdb.args(["-U", "bowline", "-A", "trust", "-E", "UTF8", "--no-sync", "-D"]);
         initdb.arg(cluster.folder.join("data")).current_dir("/");

@@ -13,6 +13,7 @@ mod kill;
 #[path = "../../../bowline-postgres/tests/it/messages.rs"]
 mod messages;
 mod outage;
+mod port;
 mod push;
 mod schema;
 mod skew;
