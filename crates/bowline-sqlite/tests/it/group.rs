@@ -1,6 +1,9 @@
 //! Group commit: what queues while a transaction is made durable shares the next one.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 use bowline_sqlite::{Settings, SqliteStore};
 use bowline_store::{Error, Hint, Store};
@@ -16,13 +19,17 @@ async fn calls_that_come_together_share_transactions() {
     let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
     let run = start(&store, 1).await;
     let before = store.stats();
-    // Each of these is handed over before the first is waited for.
+    // Each of these is handed over while the writer is busy with something else.
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let busy = store.transaction(move |_| may_go_on.recv());
     let answers: Vec<_> = (0..CALLS).map(|_| store.post(vec![signal(run, 10)])).collect();
+    go_on.send(()).expect("the closure waits");
+    busy.await.expect("the store works").expect("the test said so");
     for answer in answers {
         answer.await.remove(0).expect("it is delivered");
     }
     let after = store.stats();
-    assert_eq!(after.calls - before.calls, CALLS);
+    assert_eq!(after.calls - before.calls, 1 + CALLS);
     let transactions = after.transactions - before.transactions;
     assert!(transactions < CALLS / 4, "{transactions} transactions for {CALLS} calls");
     assert_eq!(head(&store, run).await.inbox.0, CALLS + 1);
