@@ -31,8 +31,11 @@ async fn waits(ctx: ActivityCtx) -> bowline::Result<()> {
     Err(Failure::new(why.to_string()).into())
 }
 
+static CHARGING: Notify = Notify::const_new();
+
 /// Succeeds because of its cancel: its value comes too late, and is not lost.
 async fn charges_at_last(ctx: ActivityCtx) -> bowline::Result<u32> {
+    CHARGING.notify_one();
     ctx.cancelled().await;
     Ok(7)
 }
@@ -68,7 +71,8 @@ async fn started(run: &bowline::AnyRun, kind: &str) -> u64 {
 
 async fn limited(ctx: Ctx) -> bowline::Result<()> {
     let part = ctx.scope(async { bowline::Ok(ctx.activity(waits, ()).await?) });
-    let stopped = part.deadline(Duration::from_millis(10)).await.expect_err("it takes too long");
+    // Long enough for the activity to begin, on a machine that has much else to do.
+    let stopped = part.deadline(Duration::from_secs(1)).await.expect_err("it takes too long");
     let cause = stopped.cause().expect("it was cancelled");
     assert_eq!(cause.code, Code::Deadline);
     bowline::Ok(())
@@ -128,7 +132,7 @@ async fn a_success_after_the_cancel_is_among_what_had_completed() {
     let app = place.open().workflow(late).activity(charges_at_last).state(diary.clone());
     let bowline = app.activity(Diary::write).start().await.unwrap();
     let run = bowline.start(late, "l", ()).await.unwrap();
-    started(&run, "ActivityScheduled").await;
+    CHARGING.notified().await;
     let receipt = run.cancel("stop").await.unwrap();
     receipt.wait(Phase::Clean).await.unwrap();
     assert_eq!(diary.lines(), ["refunded 7"]);
@@ -208,7 +212,10 @@ async fn a_tree_tells_what_was_over_before_the_cancel() {
     assert!(!line("[run_cancelled]").contains("before"), "{tree}");
 }
 
+static DEAF: Notify = Notify::const_new();
+
 async fn deaf() -> bowline::Result<()> {
+    DEAF.notify_one();
     std::future::pending().await
 }
 
@@ -221,7 +228,7 @@ async fn a_request_may_say_how_hard_it_pushes() {
     let place = Place::new();
     let bowline = place.open().workflow(calls_the_deaf).activity(deaf).start().await.unwrap();
     let run = bowline.start(calls_the_deaf, "d", ()).await.unwrap();
-    started(&run, "ActivityScheduled").await;
+    DEAF.notified().await;
     let receipt = run.cancel("now").by("alice").grace(Duration::ZERO).await.unwrap();
     let tree = receipt.wait(Phase::Clean).await.unwrap();
     assert_eq!(tree.activities()[0].rung, Some(bowline::Rung::Abort), "{tree}");
