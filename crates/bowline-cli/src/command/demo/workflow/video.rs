@@ -7,9 +7,11 @@ use bowline::prelude::*;
 use crate::command::demo::line::{self, Said};
 
 const GRACE: Duration = Duration::from_millis(400);
+/// An abort is seen at once; a machine that is busy with other things needs longer.
+const STEP: Duration = Duration::from_secs(10);
 
 pub(super) async fn video(ctx: Ctx, file: String) -> bowline::Result<i32> {
-    Ok(ctx.activity(encode, file).grace(GRACE).grace_step(GRACE).await?)
+    Ok(ctx.activity(encode, file).grace(GRACE).grace_step(STEP).await?)
 }
 
 /// Waits for its process, and for nothing else.
