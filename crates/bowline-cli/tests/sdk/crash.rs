@@ -14,7 +14,7 @@ fn what_was_acknowledged_survives_the_servers_death() {
     let address = server.address.clone();
     let mut worker = python::start(&interpreter, "worker.py", &[&address]);
     worker.hears("working");
-    python::run(&interpreter, "crash.py", &[&address, "begin"]);
+    python::run(&interpreter, "crash.py", &[&address, "begin", "100"]);
     worker.signal("-STOP");
     python::run(&interpreter, "crash.py", &[&address, "request"]);
     server.kill();

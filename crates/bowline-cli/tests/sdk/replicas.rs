@@ -58,7 +58,7 @@ fn two_servers_go_on_where_one_was_killed() {
     // The first connection ends at the first server.
     let mut worker = python::start(&interpreter, "worker.py", &[&address]);
     worker.hears("working");
-    python::run(&interpreter, "crash.py", &[&address, "begin"]);
+    python::run(&interpreter, "crash.py", &[&address, "begin", "100"]);
     fleet.replicas[0].kill();
     python::run(&interpreter, "crash.py", &[&address, "request"]);
     worker.hears("cancelled doomed");
