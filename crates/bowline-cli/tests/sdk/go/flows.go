@@ -141,7 +141,7 @@ func Cancels(ctx workflow.Context, key string) (string, error) {
 func Beats(ctx workflow.Context, name, key string) (string, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute,
-		HeartbeatTimeout:    2 * time.Second,
+		HeartbeatTimeout:    4 * time.Second,
 		WaitForCancellation: true,
 	})
 	if name == "HalfWay" {

@@ -111,7 +111,8 @@ async def timeouts(client: Client) -> None:
             return error.cause.cause.type.name
 
     assert await kind(TimesOut.run, "zombie") == "START_TO_CLOSE"
-    await until(lambda: "cancelled" in seen["zombie"])
+    # A worker that is very busy begins with it when its time is up already, and is told then.
+    await until(lambda: "cancelled" in seen.get("zombie", {}))
     assert await kind(Unpolled.run) == "SCHEDULE_TO_START"
     said = await client.execute_workflow(Beats.run, "beats", id="beats", task_queue=QUEUE)
     assert said == "went on from half-way", said

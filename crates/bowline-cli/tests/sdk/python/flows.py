@@ -164,7 +164,7 @@ class TimesOut:
         await workflow.execute_activity(
             silent,
             key,
-            start_to_close_timeout=timedelta(seconds=0.5),
+            start_to_close_timeout=timedelta(seconds=1),
             retry_policy=RetryPolicy(maximum_attempts=1),
         )
 

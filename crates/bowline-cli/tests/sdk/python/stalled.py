@@ -14,7 +14,7 @@ QUEUE = "stalled"
 
 async def ask(client: Client) -> None:
     chat = await client.start_workflow(Chat.run, id="stalled", task_queue=QUEUE)
-    asking = asyncio.create_task(chat.query(Chat.log, rpc_timeout=timedelta(seconds=60)))
+    asking = asyncio.create_task(chat.query(Chat.log, rpc_timeout=timedelta(seconds=100)))
     # The query is on its way before anybody hears of it.
     await asyncio.sleep(0.5)
     print("asked", flush=True)

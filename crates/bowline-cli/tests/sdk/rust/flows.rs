@@ -209,7 +209,7 @@ impl Beats {
         (activity, key): (String, String),
     ) -> WorkflowResult<String> {
         let options = ActivityOptions::with_start_to_close_timeout(MINUTE)
-            .heartbeat_timeout(Duration::from_secs(2))
+            .heartbeat_timeout(Duration::from_secs(4))
             .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
             .build();
         let ended = match activity.as_str() {

@@ -26,7 +26,7 @@ const soon = {
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 } as const;
 const { greet, silent } = proxyActivities<typeof activities>(soon);
-const beats = proxyActivities<typeof activities>({ ...soon, heartbeatTimeout: '2 seconds' });
+const beats = proxyActivities<typeof activities>({ ...soon, heartbeatTimeout: '4 seconds' });
 const nobody = proxyActivities<typeof activities>({ ...soon, taskQueue: 'nobody' });
 const local = proxyLocalActivities<typeof activities>({ startToCloseTimeout: '10 seconds' });
 const { flaky } = proxyActivities<typeof activities>({

@@ -180,7 +180,7 @@ public final class Flows {
   public static class BeatsCode implements Beats {
     @Override
     public String run(String name, String key) {
-      var beats = activities(soon().setHeartbeatTimeout(Duration.ofSeconds(2)));
+      var beats = activities(soon().setHeartbeatTimeout(Duration.ofSeconds(4)));
       if (name.equals("halfWay")) {
         return beats.halfWay();
       }
