@@ -163,9 +163,9 @@ impl Supervision {
             shared.tell(notice);
         }
         let ctx = ActivityContext::new(Arc::clone(&shared), contexts);
-        self.code.spawn(Box::pin(run::run(Arc::clone(&shared), ctx, code)));
         let supervisor = Supervisor::new(Arc::clone(&shared), permit, self.reports.clone());
-        self.watch.spawn(Box::pin(supervisor.run()));
+        supervisor.begin(&self.watch);
+        self.code.spawn(Box::pin(run::run(Arc::clone(&shared), ctx, code)));
         Attempt { shared }
     }
 }

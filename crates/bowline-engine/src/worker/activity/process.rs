@@ -57,7 +57,7 @@ pub(super) fn start(mut command: Command, shared: &Arc<Shared>) -> io::Result<Ch
         group.kill();
         return Err(too_late());
     }
-    shared.changed.notify_one();
+    shared.wake();
     Ok(ChildProcess { stdin, stdout, stderr, group, exit })
 }
 
@@ -71,7 +71,7 @@ struct Listed {
 impl Drop for Listed {
     fn drop(&mut self) {
         self.shared.tracked.end_group(&self.group);
-        self.shared.changed.notify_one();
+        self.shared.wake();
     }
 }
 

@@ -11,8 +11,22 @@ use super::{
 use crate::worker::registry::ActivityCode;
 
 /// Runs the code to its end, whatever that is. However this future ends, `shared` hears of it.
-pub(super) async fn run(shared: Arc<Shared>, ctx: ActivityContext, code: Arc<dyn ActivityCode>) {
+pub(super) fn run(
+    shared: Arc<Shared>,
+    ctx: ActivityContext,
+    code: Arc<dyn ActivityCode>,
+) -> impl Future<Output = ()> + Send {
+    // Made here, and not by the first poll: there may be none.
     let ending = Unsaid(Arc::clone(&shared));
+    call(shared, ctx, code, ending)
+}
+
+async fn call(
+    shared: Arc<Shared>,
+    ctx: ActivityContext,
+    code: Arc<dyn ActivityCode>,
+    ending: Unsaid,
+) {
     if !shared.may_run() {
         drop(ctx);
         return ending.say(How::NeverRan);
@@ -33,7 +47,7 @@ struct Unsaid(Arc<Shared>);
 
 impl Unsaid {
     fn say(self, how: How) {
-        self.0.finish(how);
+        self.0.finish_here(how);
     }
 }
 

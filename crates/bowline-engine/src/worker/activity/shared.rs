@@ -18,6 +18,7 @@ use super::{
     ending::{Finish, How},
     log,
     notice::{Notice, Orders, Word},
+    supervise::Resting,
     tracked::{Kind, Tracked},
 };
 use crate::clock::Clock;
@@ -36,6 +37,8 @@ pub(super) struct Shared {
     pub(super) abort: CancellationToken,
     /// Wakes the supervisor, and nobody else.
     pub(super) changed: Notify,
+    /// The supervisor, while nothing has happened that it would have to look at.
+    resting: Mutex<Option<Resting>>,
     /// As `told`, for code that asks in every turn of a loop.
     is_told: AtomicBool,
     /// Alive as long as any clone of the context is.
@@ -102,6 +105,7 @@ impl Shared {
             stopping: CancellationToken::new(),
             abort: CancellationToken::new(),
             changed: Notify::new(),
+            resting: Mutex::new(None),
             is_told: AtomicBool::new(false),
             contexts,
             state: Mutex::new(state),
@@ -137,8 +141,22 @@ impl Shared {
         if is_news {
             log!(info, self.assignment, kind, %cause, is_told, "the code was told to stop");
         }
-        self.changed.notify_one();
+        self.wake();
         true
+    }
+
+    /// There is nothing to look at: the supervisor begins when there is.
+    pub(super) fn rest(&self, resting: Resting) {
+        *self.resting.lock() = Some(resting);
+    }
+
+    /// There is something for the supervisor to look at.
+    pub(super) fn wake(&self) {
+        let resting = self.resting.lock().take();
+        match resting {
+            Some(resting) => resting.wake(),
+            None => self.changed.notify_one(),
+        }
     }
 
     /// Fires the tokens. They wake whoever waits, so nothing may be locked here.
@@ -177,7 +195,7 @@ impl Shared {
         let now = self.clock.now();
         self.state.lock().observed_at.get_or_insert(now);
         log!(debug, self.assignment, "the code knows that it is cancelled");
-        self.changed.notify_one();
+        self.wake();
         self.passes(Passing::Observed)
     }
 
@@ -217,7 +235,7 @@ impl Shared {
         let before = state.beat.take().flatten();
         state.beat = Some(details.or(before));
         drop(state);
-        self.changed.notify_one();
+        self.wake();
     }
 
     /// Something is started through the context, unless its code has ended.
@@ -233,10 +251,30 @@ impl Shared {
 
     /// The code has ended.
     pub(super) fn finish(&self, how: How) {
+        if self.note_finish(how) {
+            self.wake();
+        }
+    }
+
+    /// The same, where its supervisor may look at once: on the thread of the code, which has
+    /// nothing else to do.
+    pub(super) fn finish_here(&self, how: How) {
+        if !self.note_finish(how) {
+            return;
+        }
+        let resting = self.resting.lock().take();
+        match resting {
+            Some(resting) => resting.look(),
+            None => self.changed.notify_one(),
+        }
+    }
+
+    /// False if it had ended before.
+    fn note_finish(&self, how: How) -> bool {
         let now = self.clock.now();
         let mut state = self.state.lock();
         if state.has_finished {
-            return;
+            return false;
         }
         let word = state.orders.word();
         let stopped = matches!(how, How::Returned(Err(_))) && word == Word::Cancel;
@@ -247,8 +285,7 @@ impl Shared {
         let is_late = state.is_ended_early;
         state.finish = Some(Finish { how, word, is_late });
         state.has_finished = true;
-        drop(state);
-        self.changed.notify_one();
+        true
     }
 
     // What the supervisor does.

@@ -9,7 +9,7 @@ use bowline_core::{Ending, Rung, Time, Timeout};
 use tokio::sync::mpsc;
 
 use super::{
-    Ended, HEARTBEAT_PAUSE, Report, What,
+    Ended, HEARTBEAT_PAUSE, Report, Spawn, What,
     ending::{Finish, How},
     ladder::Climb,
     log,
@@ -63,6 +63,27 @@ impl Supervisor {
             is_over: false,
             is_unheard: false,
         }
+    }
+
+    /// Begins to supervise; where there is nothing to look at yet, once there is.
+    pub(super) fn begin(mut self, watch: &Arc<dyn Spawn>) {
+        let (shared, watch) = (Arc::clone(&self.shared), Arc::clone(watch));
+        // Whatever has a time is waited for where no code can be in the way.
+        let rests = self.step().is_none() && self.outbox.is_empty();
+        let resting = Resting { supervisor: self, watch };
+        match rests {
+            true => shared.rest(resting),
+            false => resting.wake(),
+        }
+    }
+
+    /// Says what there is to say, as far as there is room for it. True if that was the last of it.
+    fn say(&mut self) -> bool {
+        let reports = self.reports.clone();
+        while let (true, Ok(place)) = (!self.outbox.is_empty(), reports.try_reserve()) {
+            self.hand_over(place);
+        }
+        self.is_over && self.outbox.is_empty()
     }
 
     /// Until nothing of the attempt is left, and all of it was said.
@@ -328,6 +349,28 @@ impl Drop for Supervisor {
     fn drop(&mut self) {
         if !self.is_over {
             self.shared.tracked.close();
+        }
+    }
+}
+
+/// A supervisor of which nobody has wanted anything yet. Most attempts end like that: then no
+/// thread but their own is woken for them.
+pub(super) struct Resting {
+    supervisor: Supervisor,
+    watch: Arc<dyn Spawn>,
+}
+
+impl Resting {
+    /// Looks from now on.
+    pub(super) fn wake(self) {
+        self.watch.spawn(Box::pin(self.supervisor.run()));
+    }
+
+    /// Looks here and now. What is not over with that is waited for elsewhere.
+    pub(super) fn look(mut self) {
+        self.supervisor.step();
+        if !self.supervisor.say() {
+            self.wake();
         }
     }
 }
