@@ -10,8 +10,8 @@ use std::{
 };
 
 use bowline_core::{
-    ActivityLive, Alarm, Batch, Birth, Epoch, EventId, Message, Namespace, Number, RunId, Time,
-    codec,
+    ActivityLive, Alarm, Batch, Birth, Epoch, EventId, Fence, Message, Namespace, Number, RunId,
+    Time, codec,
 };
 use bowline_store::{
     Error, Head, Hint, RunCancel,
@@ -197,8 +197,9 @@ impl<'a> Tx<'a> {
         Ok(Some(label))
     }
 
-    /// Begins a run.
-    pub(crate) fn begin(&mut self, birth: &Birth, now: Time) -> Outcome<()> {
+    /// Begins a run. Whoever holds it from the start does so before anything waits for it: nobody
+    /// else is told of a turn that is not to be had.
+    pub(crate) fn begin(&mut self, birth: &Birth, hold: Option<Fence>, now: Time) -> Outcome<()> {
         let (head, started) = Head::born(birth)?;
         let id = birth.run;
         if self.find(id)?.is_some() {
@@ -210,7 +211,8 @@ impl<'a> Tx<'a> {
         };
         let key = last + 1;
         self.mind.keys.insert(id.namespace, key);
-        let run = run::insert(self.db, key, head, started)?;
+        let mut run = run::insert(self.db, key, head, started)?;
+        run.head.holder = hold;
         self.mind.labels.keep(run.label.clone());
         self.runs.insert(id, Loaded { run, state: State::New });
         self.written.push(id);

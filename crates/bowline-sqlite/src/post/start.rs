@@ -31,10 +31,7 @@ pub(super) fn start(tx: &mut Tx<'_>, start: &StartRun) -> Outcome<Posted> {
         }
     }
     check_birth(tx, &start.birth)?;
-    tx.begin(&start.birth, start.now)?;
-    if let Some(fence) = start.hold.filter(|fence| tx.alive(fence.epoch).is_ok()) {
-        tx.edit(start.birth.run).head.holder = Some(fence);
-        tx.stand(start.birth.run);
-    }
+    let hold = start.hold.filter(|fence| tx.alive(fence.epoch).is_ok());
+    tx.begin(&start.birth, hold, start.now)?;
     Ok(Posted::Started(start.birth.run))
 }
