@@ -116,9 +116,12 @@ impl Core {
             now: clock.now(),
             again: None,
         };
-        let hints = store.watch();
+        let mut hints = store.watch();
         let epoch = store.join(join).await?.epoch;
         let Doors { followers, updates } = settings.doors.clone();
+        // Whoever writes here tells those who wait, too: most hints at runs are for nobody.
+        let following = followers.clone();
+        hints.heed(move |hint| following.heed(hint));
         let runtime = Handle::current();
         let spaces = space::Spaces::default();
         spaces.keep(settings.namespace, settings.retention);

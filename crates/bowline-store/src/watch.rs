@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeSet,
+    fmt,
     future::poll_fn,
     sync::{Arc, Weak},
     task::{Poll, Waker},
@@ -74,13 +75,43 @@ impl Word {
 #[derive(Debug, Default)]
 pub struct Hints(Arc<Mutex<Mailbox>>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Mailbox {
     hints: BTreeSet<Hint>,
     waker: Option<Waker>,
+    /// What the listener wants to hear of; everything, if unset.
+    heeds: Option<Heeds>,
+}
+
+/// Whether a hint is worth telling.
+type Heeds = Box<dyn Fn(&Hint) -> bool + Send + Sync>;
+
+impl Mailbox {
+    /// Keeps hints, and says who must be woken for them.
+    fn keep(&mut self, hints: &[Hint]) -> Option<Waker> {
+        let Self { hints: kept, waker, heeds } = self;
+        let heeded = |hint: &&Hint| heeds.as_ref().is_none_or(|heeds| heeds(hint));
+        kept.extend(hints.iter().filter(heeded).cloned());
+        if kept.len() > HINTS_MAX {
+            *kept = BTreeSet::from([Hint::Everything]);
+        }
+        waker.take_if(|_| !kept.is_empty())
+    }
+}
+
+impl fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox").field("hints", &self.hints).finish_non_exhaustive()
+    }
 }
 
 impl Hints {
+    /// From now on only hints that `heeds` are kept: nobody is woken for the others. It is asked by
+    /// whoever tells, in the middle of it, and must be quick.
+    pub fn heed(&mut self, heeds: impl Fn(&Hint) -> bool + Send + Sync + 'static) {
+        self.0.lock().heeds = Some(Box::new(heeds));
+    }
+
     /// Waits until there is a hint, and takes all there are.
     pub async fn next(&mut self) -> Vec<Hint> {
         poll_fn(|cx| {
@@ -119,16 +150,25 @@ impl Listeners {
         }
         self.0.lock().retain(|listener| {
             let Some(mailbox) = listener.upgrade() else { return false };
-            let waker = {
-                let mut mailbox = mailbox.lock();
-                mailbox.hints.extend(hints.iter().cloned());
-                if mailbox.hints.len() > HINTS_MAX {
-                    mailbox.hints = BTreeSet::from([Hint::Everything]);
-                }
-                mailbox.waker.take()
-            };
+            let waker = mailbox.lock().keep(hints);
             waker.into_iter().for_each(Waker::wake);
             true
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_hears_of_what_it_heeds_and_of_nothing_else() {
+        let listeners = Listeners::default();
+        let (mut all, mut some) = (listeners.listen(), listeners.listen());
+        some.heed(|hint| *hint != Hint::Asked);
+        listeners.tell(&[Hint::Asked]);
+        assert_eq!((all.take(), some.take()), (vec![Hint::Asked], vec![]));
+        listeners.tell(&[Hint::Asked, Hint::Sweep]);
+        assert_eq!(some.take(), [Hint::Sweep]);
     }
 }

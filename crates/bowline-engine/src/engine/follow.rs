@@ -5,6 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{Payload, RunId};
+use bowline_store::Hint;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -192,6 +193,19 @@ impl Followers {
         }
     }
 
+    /// Whether anybody would look because of a hint at a run.
+    pub(crate) fn heed(&self, hint: &Hint) -> bool {
+        let state = self.state.lock();
+        let heeds = |run, heeds: fn(&Followed) -> bool| state.runs.get(run).is_some_and(heeds);
+        match hint {
+            Hint::Changed(run) => {
+                heeds(run, |followed| followed.waiters.iter().any(|waiter| !waiter.ends_only))
+            }
+            Hint::Closed(run) => heeds(run, |followed| !followed.is_closing),
+            _ => true,
+        }
+    }
+
     fn is_closing(&self, run: RunId) -> bool {
         self.state.lock().runs.get(&run).is_some_and(|followed| followed.is_closing)
     }
@@ -265,7 +279,11 @@ mod tests {
     async fn a_hint_at_an_end_that_is_made_here_is_not_passed_on() {
         let followers = Followers::new(9);
         let follower = followers.follow_new(run(1)).expect("there is room").follower;
+        assert!(followers.heed(&Hint::Closed(run(1))));
+        assert!(!followers.heed(&Hint::Closed(run(2))), "nobody follows it");
+        assert!(!followers.heed(&Hint::Changed(run(1))), "nobody wants to know before its end");
         let closing = followers.closes(run(1));
+        assert!(!followers.heed(&Hint::Closed(run(1))), "who ends it says so");
         followers.hear_end(run(1));
         tokio::select! {
             biased;
