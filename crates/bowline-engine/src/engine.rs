@@ -2,6 +2,7 @@
 //!
 //! One [`Core`] is shared by the doors, which ask, and by the worker, which claims and settles.
 
+mod ahead;
 pub(crate) mod alarm;
 pub(crate) mod control;
 pub(crate) mod desk;

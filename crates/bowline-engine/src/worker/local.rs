@@ -114,7 +114,7 @@ impl Local for Worker {
 
     fn begun(&self, lease: TurnLease) {
         let Some(worker) = self.itself.upgrade() else { return };
-        self.core.finish(async move { worker.threads.begun(lease).await });
+        self.core.begin(async move { worker.threads.begun(lease).await });
     }
 
     fn unexpect(&self, run: RunId) {

@@ -19,7 +19,7 @@ use std::{sync::Arc, time::Duration};
 use bowline_core::{Epoch, Event, Failure, Fence, Name, Payload, Received, RunId};
 use bowline_replay::Workflow;
 use parking_lot::RwLock;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use super::{Setup, registry::Workflows};
 use crate::{
@@ -34,6 +34,7 @@ use crash::CrashFile;
 use offer::Offer;
 use room::Room;
 use seat::{Held, Seat};
+use watchdog::Leash;
 
 pub(super) use room::Place;
 
@@ -81,8 +82,7 @@ pub(super) struct Threads {
     room: Arc<Room>,
     seats: Vec<RwLock<Seat>>,
     crash_file: Arc<CrashFile>,
-    /// Rung whenever a thread begins a turn.
-    entered: Arc<Notify>,
+    leash: Arc<Leash>,
     in_step: Option<Duration>,
 }
 
@@ -95,7 +95,7 @@ impl Threads {
             room: Arc::new(Room::new(setup.cached_runs)),
             seats: Vec::with_capacity(setup.threads),
             crash_file: Arc::new(crash_file),
-            entered: Arc::default(),
+            leash: Arc::default(),
             in_step: core.settings.in_step.then_some(setup.stuck_after),
         };
         for place in 0..setup.threads {
@@ -112,7 +112,7 @@ impl Threads {
             workflows: self.workflows.clone(),
             room: self.room.clone(),
             crash_file: self.crash_file.clone(),
-            entered: self.entered.clone(),
+            leash: self.leash.clone(),
             place,
             in_step: self.in_step,
         })

@@ -55,6 +55,11 @@ impl Cached {
         self.state.is_some() && !(self.unread.is_empty() && self.offers.is_empty())
     }
 
+    /// Whether it could have a turn if the answer to its commit were there.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.state.is_none() && !(self.unread.is_empty() && self.offers.is_empty())
+    }
+
     /// Whether nothing would be lost by letting go of it.
     pub(super) fn is_idle(&self) -> bool {
         self.state.is_some() && self.unread.is_empty() && self.offers.is_empty()

@@ -5,7 +5,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,13 +23,15 @@ pub(super) struct Room {
     free: Arc<Semaphore>,
     /// How many more places somebody waits for.
     wanted: AtomicUsize,
+    /// Whether anybody waits for one.
+    is_short: AtomicBool,
 }
 
 impl Room {
     pub(super) fn new(places: usize) -> Self {
         let places = places.min(Semaphore::MAX_PERMITS);
         let free = Arc::new(Semaphore::new(places));
-        Self { places, free, wanted: AtomicUsize::new(0) }
+        Self { places, free, wanted: AtomicUsize::new(0), is_short: AtomicBool::new(false) }
     }
 
     /// Takes what is free, `most` at the most.
@@ -41,6 +43,7 @@ impl Room {
     /// From now on, threads should let go of idle runs: of one, and where there are many places of
     /// a few more, because others will come.
     pub(super) fn want(&self) {
+        self.is_short.store(true, Ordering::Release);
         self.wanted.store((self.places / 64).clamp(1, limits::CLAIM_RUNS), Ordering::Release);
     }
 
@@ -53,7 +56,13 @@ impl Room {
     pub(super) async fn wait(&self) -> Option<Place> {
         let permit = self.free.clone().acquire_owned().await;
         self.wanted.store(0, Ordering::Release);
+        self.is_short.store(false, Ordering::Release);
         permit.ok().map(|permit| Place { _permit: permit })
+    }
+
+    /// Whether somebody waits for a place: whatever may have become idle is looked at.
+    pub(super) fn is_short(&self) -> bool {
+        self.is_short.load(Ordering::Acquire)
     }
 
     /// Whether a thread should let go of an idle run. Asked once per run.

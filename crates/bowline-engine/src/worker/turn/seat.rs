@@ -1,13 +1,20 @@
 //! Where a workflow thread sits: how to reach it, what it holds, and whether it was given up.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bowline_core::{Epoch, Fence, RunId, Time};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Work, room::Place};
+use super::{
+    Work,
+    room::{Place, Room},
+};
+use crate::{Result, engine::desk::TurnDone};
 
 /// How to reach a thread. Clones reach the same one.
 #[derive(Clone)]
@@ -25,6 +32,36 @@ impl Seat {
             sent = self.mailbox.send(work) => sent.is_ok(),
         }
     }
+}
+
+impl Seat {
+    /// Tells the thread what became of a commit. Where nothing follows from that, it is not woken
+    /// for it, and reads it before whatever it does next.
+    pub(super) async fn answer(
+        &self,
+        room: &Room,
+        run: RunId,
+        lease: Fence,
+        done: Result<TurnDone>,
+    ) {
+        let rests = |done: &TurnDone| done.unread.is_empty() && done.state.status.is_open();
+        let is_calm = done.as_ref().is_ok_and(rests);
+        let answer = (run, lease, Box::new(done));
+        if let Some((run, lease, done)) = self.shared.leave(answer, is_calm, room) {
+            self.send(Work::Committed(run, lease, done)).await;
+        }
+    }
+}
+
+/// What became of a run's commit under a lease.
+type Answer = (RunId, Fence, Box<Result<TurnDone>>);
+
+/// Answers that the thread was not woken for: one at most for each run that it holds.
+#[derive(Default)]
+struct Answers {
+    left: Vec<Answer>,
+    /// Runs that have their next turn when the answer comes: for those the thread is woken.
+    wanted: BTreeSet<RunId>,
 }
 
 /// The same for the thread itself: it ends when nobody else can reach it.
@@ -53,6 +90,7 @@ pub(super) struct Shared {
     /// Fires when the thread is given up: whatever it still says counts for nothing.
     pub(super) gone: CancellationToken,
     held: Mutex<BTreeMap<RunId, Held>>,
+    answers: Mutex<Answers>,
 }
 
 /// What holding a run means: the lease, and its place in memory. The place is taken until the
@@ -63,6 +101,33 @@ pub(super) struct Held {
 }
 
 impl Shared {
+    /// Leaves an answer; gives it back if the thread must be woken: also because its run is idle
+    /// with it, and somebody waits for the place.
+    fn leave(&self, answer: Answer, is_calm: bool, room: &Room) -> Option<Answer> {
+        // Looked at under the lock: whoever waits has the thread look here after having said so.
+        let mut answers = self.answers.lock();
+        if answers.wanted.remove(&answer.0) || !is_calm || room.is_short() {
+            return Some(answer);
+        }
+        answers.left.push(answer);
+        None
+    }
+
+    /// The thread has something to do for a run once its commit is answered. True if it is.
+    pub(super) fn want_answer(&self, run: RunId) -> bool {
+        let mut answers = self.answers.lock();
+        let is_there = answers.left.iter().any(|(whose, ..)| *whose == run);
+        if !is_there {
+            answers.wanted.insert(run);
+        }
+        is_there
+    }
+
+    /// What was left.
+    pub(super) fn take_answers(&self) -> Vec<Answer> {
+        std::mem::take(&mut self.answers.lock().left)
+    }
+
     /// The thread will have this run.
     pub(super) fn hold(&self, run: RunId, held: Held) {
         self.held.lock().insert(run, held);

@@ -11,7 +11,7 @@ use bowline_core::{
     Command, Decided, Draft, Event, Fence, Name, Payload, Received, RunId, State, Time,
 };
 use bowline_replay::{Fault, Replay};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use super::{
     Answer, Cold, Work,
@@ -21,6 +21,7 @@ use super::{
     room::Room,
     seat::{Held, Seat, Sitting},
     step,
+    watchdog::Leash,
 };
 use crate::{
     Error, Result,
@@ -38,7 +39,7 @@ pub(super) struct Start {
     pub(super) workflows: Workflows,
     pub(super) room: Arc<Room>,
     pub(super) crash_file: Arc<CrashFile>,
-    pub(super) entered: Arc<Notify>,
+    pub(super) leash: Arc<Leash>,
     pub(super) place: usize,
     /// Set if the runtime is to wait for every piece of work, this long at the most.
     pub(super) in_step: Option<Duration>,
@@ -67,14 +68,14 @@ pub(super) type Next = Box<dyn FnMut() -> Option<Work> + Send>;
 /// Users' panics are caught where their code is called. One that gets here is a mistake of ours:
 /// the thread looks stuck to the watchdog then, which seats another one.
 fn sit(start: Start, seat: Sitting, next: Next) {
-    let (shared, entered) = (seat.shared.clone(), start.entered.clone());
+    let (shared, leash) = (seat.shared.clone(), start.leash.clone());
     let thread = Thread::new(start, seat);
     if catch_unwind(AssertUnwindSafe(|| thread.run(next))).is_err() {
         let mut busy = shared.busy.lock();
         let run = busy.map(|(run, _)| run).unwrap_or_default();
         *busy = Some((run, Time(i64::MIN)));
         drop(busy);
-        entered.notify_one();
+        leash.pull();
     }
 }
 
@@ -83,7 +84,7 @@ struct Thread {
     workflows: Workflows,
     room: Arc<Room>,
     crash_file: Arc<CrashFile>,
-    entered: Arc<Notify>,
+    leash: Arc<Leash>,
     place: usize,
     seat: Sitting,
     cache: Cache,
@@ -98,7 +99,7 @@ impl Thread {
             workflows: start.workflows,
             room: start.room,
             crash_file: start.crash_file,
-            entered: start.entered,
+            leash: start.leash,
             place: start.place,
             seat,
             cache: Cache::default(),
@@ -111,6 +112,7 @@ impl Thread {
             if self.is_given_up() {
                 return;
             }
+            self.answered();
             match work {
                 Work::Claimed(lease) => self.claimed(*lease),
                 Work::Inbox(run, inbox) => self.inbox(run, inbox),
@@ -177,6 +179,13 @@ impl Thread {
         }
     }
 
+    /// Reads the answers that nobody has woken this thread for.
+    fn answered(&mut self) {
+        for (run, fence, done) in self.seat.shared.take_answers() {
+            self.committed(run, fence, *done);
+        }
+    }
+
     fn committed(&mut self, run: RunId, fence: Fence, done: Result<TurnDone>) {
         // An answer that was under way while the run was lost, and claimed again, is not about what
         // is held now.
@@ -207,9 +216,13 @@ impl Thread {
 
     /// Has a turn, if there is something to have it about.
     fn turn(&mut self, run: RunId) {
-        let Some(cached) = self.cache.find(run).filter(|cached| cached.is_ready()) else {
+        let Some(cached) = self.cache.find(run) else { return };
+        if cached.is_waiting() && self.seat.shared.want_answer(run) {
+            return self.answered();
+        }
+        if !cached.is_ready() {
             return;
-        };
+        }
         let (inbox, taken) = cached.take_news(self.core.now());
         if inbox.is_empty() {
             return;
@@ -270,12 +283,13 @@ impl Thread {
         let lease = (run, cached.fence, cached.version);
         // Of a thread that nobody reaches any more, nobody wants to hear.
         let Some(seat) = self.seat.seat() else { return };
-        let core = self.core.clone();
-        self.core.finish(async move {
+        let (core, room) = (self.core.clone(), self.room.clone());
+        // The store hears of it from this very thread.
+        self.core.begin(async move {
             let (ended, answers) = taken.apart();
             let done = core.commit_turn(lease, decided, ended).await;
             Taken::answer(answers, done.is_ok());
-            seat.send(Work::Committed(run, lease.1, Box::new(done))).await;
+            seat.answer(&room, run, lease.1, done).await;
         });
     }
 
@@ -368,7 +382,7 @@ impl Thread {
 
     fn enter(&self, run: RunId) {
         *self.seat.shared.busy.lock() = Some((run, self.core.now()));
-        self.entered.notify_one();
+        self.leash.pull();
         self.crash_file.enter(self.place, run);
     }
 

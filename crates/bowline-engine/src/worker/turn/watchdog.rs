@@ -1,19 +1,56 @@
 //! Finds threads that are stuck in user code, and puts others in their places.
 //!
-//! It wakes only while turns are being had: an idle process is woken for nothing.
+//! It looks only while turns are being had, and once more: an idle process is woken for nothing.
+//! And while it looks now and then, no turn has to wake it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::sync::Notify;
 
 use super::{Threads, thread::release};
 use crate::{engine::Core, worker::Worker};
 
+/// How threads tell the watchdog that they have turns.
+#[derive(Default)]
+pub(super) struct Leash {
+    /// A turn was begun since the watchdog last looked.
+    pulled: AtomicBool,
+    bell: Notify,
+}
+
+impl Leash {
+    /// A turn begins.
+    pub(super) fn pull(&self) {
+        if !self.pulled.swap(true, Ordering::AcqRel) {
+            self.bell.notify_one();
+        }
+    }
+
+    fn was_pulled(&self) -> bool {
+        self.pulled.swap(false, Ordering::AcqRel)
+    }
+}
+
 /// Watches until the engine stops.
 pub(in crate::worker) async fn run(worker: Arc<Worker>, patience: Duration) {
     let (core, threads) = (worker.core.clone(), &worker.threads);
+    // A thread that keeps step with the runtime has no turn while this looks: one that is busy all
+    // the same is stuck. All others are looked at now and then, which moves no clock on that is
+    // moved by hand.
+    let in_step = threads.in_step.is_some();
     loop {
-        threads.entered.notified().await;
-        while threads.any_busy() {
-            core.clock.sleep_until(core.now().after(patience / 2)).await;
+        threads.leash.bell.notified().await;
+        while (threads.leash.was_pulled() && !in_step) || threads.any_busy() {
+            match in_step {
+                true => core.clock.sleep_until(core.now().after(patience / 2)).await,
+                false => tokio::time::sleep(patience / 2).await,
+            }
             for place in 0..threads.seats.len() {
                 if let Err(error) = threads.check(&core, place, patience) {
                     tracing::error!(%error, place, "a stuck thread could not be replaced");
