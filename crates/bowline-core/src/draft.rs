@@ -229,7 +229,7 @@ impl Draft {
     /// The end of deciding. Under native rules messages that want a turn are committed with it.
     pub fn finish(self) -> Decided {
         debug_assert!(self.notes.is_empty(), "what was noted rides on the turn that it wants");
-        let skipped = together(&self.unnoted, &self.skipped);
+        let skipped = self.unnoted.and(&self.skipped);
         let skipped = Some(skipped).filter(|ranges| !ranges.is_empty());
         Decided {
             state: self.state,
@@ -275,7 +275,7 @@ impl Draft {
 
     /// The notes that wait for an event to ride on, without those whose target is over by now.
     pub(crate) fn take_notes(&mut self) -> Vec<Note> {
-        let skipped = together(&std::mem::take(&mut self.unnoted), &self.skipped);
+        let skipped = std::mem::take(&mut self.unnoted).and(&self.skipped);
         self.skipped = Ranges::default();
         let mut notes = std::mem::take(&mut self.notes);
         notes.retain(|note| match note {
@@ -319,14 +319,6 @@ impl Draft {
             Some(parent) => cause.because(parent.root().clone()),
             None => cause,
         }
-    }
-}
-
-fn together(old: &Ranges, new: &Ranges) -> Ranges {
-    match (old.is_empty(), new.is_empty()) {
-        (_, true) => old.clone(),
-        (true, false) => new.clone(),
-        (false, false) => old.ids().chain(new.ids()).collect(),
     }
 }
 

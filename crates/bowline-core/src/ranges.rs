@@ -1,6 +1,10 @@
 //! Sets of event ids as ranges: how a cancel names two activities or a hundred thousand.
 
-use std::fmt;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    ops::Bound::{self, Excluded, Included},
+};
 
 use minicbor::{Decode, Decoder, Encode, decode::Error as DecodeError};
 
@@ -102,6 +106,63 @@ impl Ranges {
         }
         Self(kept)
     }
+
+    /// These ids and those, in time that does not grow with how many ids there are.
+    pub fn and(&self, others: &Self) -> Self {
+        self.0.iter().chain(&others.0).copied().collect()
+    }
+
+    /// How many of a map's keys are in it. What is less is walked through: what is inside, or what
+    /// is not.
+    pub fn count_in<V>(&self, map: &BTreeMap<EventId, V>) -> u64 {
+        let all = map.len() as u64;
+        match self.count() < all / 2 {
+            true => {
+                let inside = |range: &Range| map.range(range.first..=range.last).count() as u64;
+                self.0.iter().map(inside).sum()
+            }
+            false => all - self.gaps().map(|gap| map.range(gap).count() as u64).sum::<u64>(),
+        }
+    }
+
+    /// Takes what is inside out of a map. Of very many, those that stay are taken out instead.
+    pub fn take_from<V>(&self, map: &mut BTreeMap<EventId, V>) -> BTreeMap<EventId, V> {
+        if self.count() < map.len() as u64 / 2 {
+            return self.ids().filter_map(|id| map.remove_entry(&id)).collect();
+        }
+        let gaps = self.gaps().flat_map(|gap| map.range(gap));
+        let outside: Vec<EventId> = gaps.map(|(id, _)| *id).collect();
+        let kept = outside.iter().filter_map(|id| map.remove_entry(id)).collect();
+        std::mem::replace(map, kept)
+    }
+
+    /// Where no id is: before, between and behind the ranges.
+    fn gaps(&self) -> impl Iterator<Item = (Bound<EventId>, Bound<EventId>)> {
+        let begins = self.0.iter().map(|range| Excluded(range.last));
+        let ends = self.0.iter().map(|range| Excluded(range.first));
+        // Neighbours are folded together, so no gap between two ranges is empty; the first may be.
+        let first = self.0.first().is_none_or(|range| range.first.0 > 0);
+        let skip = usize::from(!first);
+        let begins = std::iter::once(Included(EventId(0))).chain(begins);
+        begins.zip(ends.chain([Included(EventId(u64::MAX))])).skip(skip)
+    }
+}
+
+impl FromIterator<Range> for Ranges {
+    fn from_iter<I: IntoIterator<Item = Range>>(ranges: I) -> Self {
+        let mut ranges: Vec<_> = ranges.into_iter().collect();
+        ranges.sort_unstable();
+        let mut folded: Vec<Range> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match folded.last_mut() {
+                Some(last) if range.first.0 <= last.last.0.saturating_add(1) => {
+                    last.last = last.last.max(range.last);
+                }
+                _ => folded.push(range),
+            }
+        }
+        Self(folded)
+    }
 }
 
 impl FromIterator<EventId> for Ranges {
@@ -170,6 +231,31 @@ mod tests {
         for wrong in [&[(3, 1)][..], &[(5, 6), (1, 2)], &[(1, 2), (3, 4)], &[(1, u64::MAX), (2, 3)]]
         {
             assert_eq!(read(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn ranges_fold_like_their_ids() {
+        let sets = [&[][..], &[1, 2], &[3], &[2, 3, 9], &[5, 6, 7, 10], &[8]];
+        for one in sets {
+            for other in sets {
+                let ids = one.iter().chain(other).copied().collect::<Vec<_>>();
+                assert_eq!(of(one).and(&of(other)), of(&ids), "{one:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_inside_leaves_a_map_and_the_rest_stays() {
+        let keys = || (0..12).map(|id| (EventId(id), id));
+        let sets = [&[][..], &[0], &[3, 4], &[0, 11], &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]];
+        let more = [&[1, 2, 3, 5, 6, 7, 8, 9, 10][..], &[0, 2, 4, 6, 8, 10, 12, 14], &[20, 21]];
+        for ids in sets.into_iter().chain(more) {
+            let (ranges, mut map) = (of(ids), keys().collect::<BTreeMap<_, _>>());
+            let (inside, outside): (BTreeMap<_, _>, BTreeMap<_, _>) =
+                keys().partition(|(id, _)| ids.contains(&id.0));
+            assert_eq!(ranges.count_in(&map), inside.len() as u64, "{ids:?}");
+            assert_eq!((ranges.take_from(&mut map), map), (inside, outside), "{ids:?}");
         }
     }
 

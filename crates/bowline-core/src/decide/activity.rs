@@ -170,17 +170,22 @@ fn by_itself(end: &EndActivity, started: EventId, outcome: &Outcome) -> EventKin
 /// Cancelled activities that never started are over. Under native rules one note says so for all
 /// of them; under remote rules each has its event.
 pub(super) fn skip(draft: &mut Draft, at: Time, ranges: &Ranges) {
-    let open = &draft.state.activities;
     let native = draft.state.rules().is_native();
-    let over = |id: &EventId| open.get(id).is_some_and(|open| !native || open.cancel.is_some());
-    let over = |id: &EventId| over(id) && !draft.unnoted.contains(*id);
-    let open: Ranges = ranges.ids().filter(over).collect();
+    let mut open = Ranges::default();
+    for range in ranges.ranges() {
+        for (id, activity) in draft.state.activities.range(range.first..=range.last) {
+            let over = !native || activity.cancel.is_some();
+            if over && !draft.unnoted.contains(*id) {
+                open.push(*id);
+            }
+        }
+    }
     if open.is_empty() {
         return;
     }
     draft.wants_turn = true;
     if !draft.state.rules().skipped_get_events() {
-        draft.skipped = draft.skipped.ids().chain(open.ids()).collect();
+        draft.skipped = draft.skipped.and(&open);
         return;
     }
     for activity in open.ids() {

@@ -2,7 +2,7 @@
 
 use super::{child, start, timer};
 use crate::{
-    Cancel, Cancelled, Cause, Code, Decision, Draft, Effect, EventId, Note, Range, Ranges, Refusal,
+    Cancel, Cancelled, Cause, Code, Decision, Draft, Effect, EventId, Note, Ranges, Refusal,
     RequestId, RunAlarm, State, Time, TurnFault, WorkflowCancelRequested,
 };
 
@@ -107,10 +107,10 @@ pub(super) fn dropped(
 
 /// The first activity of these that is not open. That all are is found without looking each up.
 fn not_open(state: &State, targets: &Ranges) -> Option<EventId> {
-    let open = |range: &Range| state.activities.range(range.first..=range.last).count() as u64;
-    let few = |range: &&Range| open(range) < range.last.0 - range.first.0 + 1;
-    let range = targets.ranges().iter().find(few)?;
-    (range.first.0..=range.last.0).map(EventId).find(|id| !state.activities.contains_key(id))
+    if targets.count_in(&state.activities) == targets.count() {
+        return None;
+    }
+    targets.ids().find(|id| !state.activities.contains_key(id))
 }
 
 /// Native rules: the code lets go of activities and children, which then outlive the run. The

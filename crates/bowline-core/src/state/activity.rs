@@ -47,13 +47,8 @@ pub(super) fn cancelled(state: &mut State, event: EventId, decisions: &[Decision
 }
 
 pub(super) fn skipped(state: &mut State, ranges: &Ranges) {
-    let before = state.activities.len();
-    match ranges.count() > before as u64 / 8 {
-        // Most of them: one walk is cheaper than taking each out.
-        true => state.activities.retain(|id, _| !ranges.contains(*id)),
-        false => ranges.ids().for_each(|id| over(state, id)),
-    }
-    state.skipped += (before - state.activities.len()) as u64;
+    let over = ranges.take_from(&mut state.activities);
+    state.skipped += over.len() as u64;
 }
 
 /// What the same turn starts comes behind the note, and finds itself in `State::detached`.
