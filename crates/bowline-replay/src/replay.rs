@@ -274,18 +274,30 @@ impl Replay {
     ) -> Result<Asked, Fault> {
         run::with(&self.shared, |run| {
             run.asking = Asking::begin(completed, recorded.map(Rc::from));
+            run.freed.clear();
             run.open = true;
         });
+        let mut late = self.program.is_late();
         let deliveries = std::mem::take(&mut self.turn.deliveries);
         for Delivered { id, time, what } in deliveries {
-            let wakes = run::with(&self.shared, |run| {
+            run::with(&self.shared, |run| {
                 run.at = id;
                 run.now = run.now.max(time);
-                run.deliver(id, &what)
-            })?;
-            if self.tell(&what)? || wakes {
+            });
+            // What was put off comes before whatever this turn is about.
+            let lets_go = std::mem::take(&mut late);
+            if lets_go {
+                self.program.let_go()?;
+            }
+            let wakes = run::with(&self.shared, |run| run.deliver(id, &what))?;
+            if self.tell(&what)? || wakes || lets_go {
                 self.program.poll(&self.shared)?;
             }
+        }
+        // Without anything that has still to end there would be no turn after this one.
+        if self.program.is_late() && run::with(&self.shared, |run| run.live == 0) {
+            self.program.let_go()?;
+            self.program.poll(&self.shared)?;
         }
         let close = self.program.close(&self.shared);
         let asked = run::with(&self.shared, |run| {

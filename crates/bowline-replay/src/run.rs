@@ -6,6 +6,8 @@
 
 mod asking;
 mod entry;
+mod numbers;
+mod wide;
 
 use std::{
     cell::RefCell,
@@ -23,6 +25,8 @@ use crate::{adopt::Adoption, channel::Mailbox, random::Random, scope::Record};
 
 pub(crate) use asking::{Asked, Asking, Close, targets};
 pub(crate) use entry::{End, Entry, What};
+pub(crate) use numbers::Numbers;
+pub(crate) use wide::Wide;
 
 /// Answers a query.
 pub(crate) type Answer = Rc<dyn Fn(Option<Payload>) -> Result<Option<Payload>, Failure>>;
@@ -43,6 +47,10 @@ pub(crate) struct Run {
     pub(crate) current: ScopeId,
     /// Everything durable that was asked for and is not over, by number.
     pub(crate) entries: BTreeMap<EventId, Entry>,
+    /// Activities that were cancelled together with others of their scope.
+    pub(crate) wide: Vec<Wide>,
+    /// What is over, and takes its time to be freed: that waits until the turn was told.
+    pub(crate) freed: Vec<BTreeMap<EventId, Entry>>,
     /// Activities and children that have not stopped, detached ones aside.
     pub(crate) live: usize,
     /// Boxed, as all that is large: a map with room for eleven has mostly one.
@@ -80,6 +88,8 @@ impl Run {
             open: false,
             current: ROOT,
             entries: BTreeMap::new(),
+            wide: Vec::new(),
+            freed: Vec::new(),
             live: 0,
             scopes: BTreeMap::from([(ROOT, Box::new(Record::root()))]),
             next_scope: 1,

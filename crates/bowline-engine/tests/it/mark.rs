@@ -4,13 +4,13 @@
 use bowline_core::{RunId, Status};
 use bowline_engine::Engine;
 use bowline_store::{
-    Phase,
+    Commit, Phase,
     memory::{Method, When},
 };
 
 use crate::{
     support::{
-        flows::{Flows, any, work},
+        flows::{Flows, any, commit, work},
         probe::Probe,
         stage::{self, Stage, cancel, comes_clean, reaches, slots},
     },
@@ -109,4 +109,43 @@ async fn a_mark_survives_its_process() {
         assert!(events.len() < 520, "no event for each that never started: {}", events.len());
     })
     .await;
+}
+
+/// The code of a cancelled run may take its time to let go of very many activities. What was
+/// decided holds meanwhile: nothing begins in the slots that become free, nor in the next process,
+/// which finds the run decided and not let go of.
+#[tokio::test]
+async fn nothing_begins_while_the_code_lets_go() {
+    stage::each(async |stage| {
+        let (old, new) = (Probe::new(), Probe::new());
+        let fan = |probe: &Probe, count| {
+            let builder = stage.builder_with(slots(count)).fan(work(10, 5), 2_500);
+            builder.activity("work", probe.obeys())
+        };
+        let first = stage.process(fan(&old, 10)).await;
+        let run = start(&first.engine, "fan", "fan-1").await;
+        old.has_begun(10).await;
+        let lets_go = stage.gates.hold(Method::Commit, When::Before, commit(lets_go));
+        let receipt = cancel(&first.engine, run).await;
+        reaches(&first.engine, receipt, Phase::Decided).await;
+        lets_go.reached().await;
+        let [decided] = &stage.gates.cancels()[..] else { panic!("one commit decides it") };
+        assert_eq!((decided.activities, decided.ranges), (2_500, 1));
+        let events = history(&first.engine, run).await;
+        let last = events.last().map(|event| event.kind.name());
+        assert_eq!(last, Some("TurnCompleted"), "the turn that lets go is not written");
+        first.kill();
+        lets_go.release();
+        stage.reopen();
+        let second = stage.process(fan(&new, 100)).await;
+        let left = comes_clean(&second.engine, receipt).await;
+        assert_eq!((old.begun(), new.begun(), left.never_started), (10, 0, 2_490));
+        assert_eq!(stage.gates.cancels().len(), 1, "no turn decides it again");
+    })
+    .await;
+}
+
+/// A turn of a run that was cancelled before.
+fn lets_go(commit: &Commit) -> bool {
+    commit.cancels.is_empty() && commit.batch.is_some()
 }

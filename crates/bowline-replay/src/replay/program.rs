@@ -35,6 +35,8 @@ pub(super) struct Program {
     ready: Arc<Ready>,
     over: Option<Over>,
     begun: bool,
+    /// The body of a run that was cancelled, which is dropped with the next turn.
+    late: Option<(Body, Cause)>,
 }
 
 struct Adopted {
@@ -69,8 +71,12 @@ impl Program {
         self.over.is_some()
     }
 
-    /// The run is to cancel: the body is dropped, and what is inside is told to stop. A body that
+    /// The run is to cancel: what is inside is told to stop, and the body is dropped. A body that
     /// has returned stays as it is; one that wanted to go on as a new run does not any more.
+    ///
+    /// What is told to stop is known before the body is dropped. Where that is very much, the drop
+    /// takes its time, and is put off to the next turn: there is one, because everything that was
+    /// told has an end. Until then nobody is polled.
     pub(super) fn cancel(&mut self, shared: &Shared, cause: &Cause) -> Result<(), Fault> {
         match &self.over {
             Some(Over::Returned(_) | Over::Cancelled(_)) => return Ok(()),
@@ -78,12 +84,34 @@ impl Program {
         }
         self.over = Some(Over::Cancelled(cause.clone()));
         let cause = reason::chained(Cause::new(Code::RunCancelled), Some(cause));
-        run::with(shared, |run| run.leave(ROOT, Leaving::passing_on(cause.clone()).into()));
+        let told = run::with(shared, |run| {
+            run.leave(ROOT, Leaving::passing_on(cause.clone()).into());
+            run.widely_cancelled()
+        });
+        if told >= limits::LATER_FROM {
+            self.late = self.body.take().map(|(body, _)| (body, cause));
+            return Ok(());
+        }
         self.drop_body(&cause)
+    }
+
+    /// The body is still to be dropped.
+    pub(super) fn is_late(&self) -> bool {
+        self.late.is_some()
+    }
+
+    /// Drops a body that was left for later.
+    pub(super) fn let_go(&mut self) -> Result<(), Fault> {
+        let Some((body, cause)) = self.late.take() else { return Ok(()) };
+        let cause = Rc::new(cause);
+        guarded(|| reason::because(&cause, || drop(body))).map_err(Fault::Panicked)
     }
 
     /// Polls whoever was woken, until nobody is; the body once in any case.
     pub(super) fn poll(&mut self, shared: &Shared) -> Result<(), Fault> {
+        if self.late.is_some() {
+            return Ok(());
+        }
         self.ready.mark(BODY);
         for _ in 0..limits::POLLS_MAX {
             self.adopt(shared);
@@ -204,7 +232,8 @@ impl Program {
     /// Drops everything; the turn is not open, so nothing is said.
     pub(super) fn drop_quietly(&mut self) {
         let (body, adopted) = (self.body.take(), std::mem::take(&mut self.adopted));
-        let _ = guarded(|| drop(body));
+        let late = self.late.take();
+        let _ = guarded(|| drop((body, late)));
         let _ = guarded(|| drop(adopted));
     }
 }

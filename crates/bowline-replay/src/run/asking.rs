@@ -115,7 +115,7 @@ impl Asking {
 
     /// The drops as decisions. Activities are one decision for each scope and cause. Timers and
     /// children have events of their own, and those stand in the order of their numbers.
-    fn decisions(&self) -> Vec<Decision> {
+    pub(super) fn decisions(&self) -> Vec<Decision> {
         let mut decisions: Vec<Decision> = Vec::new();
         let mut of_scope: BTreeMap<ScopeId, Vec<usize>> = BTreeMap::new();
         let mut causes: Vec<Rc<Cause>> = Vec::new();
@@ -165,7 +165,8 @@ impl Run {
     /// The turn is at its end: everything that it asked for, in order.
     pub(crate) fn finish_turn(&mut self, close: Option<Close>) -> Asked {
         self.answer_updates();
-        let decisions = self.asking.decisions();
+        let decisions = self.decisions();
+        self.wide_is_told();
         self.follow_up(&decisions);
         let mut asking = std::mem::take(&mut self.asking);
         let cancels = targets(&decisions);
@@ -230,5 +231,5 @@ impl Run {
 /// The activities that were cancelled, whatever for.
 pub(crate) fn targets(decisions: &[Decision]) -> Ranges {
     let activities = decisions.iter().filter(|d| d.what == Cancelled::Activities);
-    activities.flat_map(|decision| decision.targets.ids()).collect()
+    activities.flat_map(|decision| decision.targets.ranges()).copied().collect()
 }

@@ -78,6 +78,20 @@ impl Entry {
         }
     }
 
+    /// It was cancelled by the run's code, and perhaps nobody has its handle any more.
+    pub(super) fn cancelled_with(&mut self, cause: Rc<Cause>, gone: bool) {
+        self.cancel = Some(cause);
+        self.let_go_if(gone);
+    }
+
+    /// Nobody waits for it any more, if its handle is gone.
+    fn let_go_if(&mut self, gone: bool) {
+        if gone {
+            self.held = false;
+            self.waker = None;
+        }
+    }
+
     fn works(&self) -> bool {
         matches!(self.what, What::Activity | What::Child)
     }
@@ -96,6 +110,9 @@ impl Run {
             self.live += usize::from(entry.works());
             if let Some(record) = self.scopes.get_mut(&self.current) {
                 record.members.insert(number);
+                if what == What::Activity {
+                    record.calls.insert(number);
+                }
             }
         }
         self.entries.insert(number, entry);
@@ -132,7 +149,9 @@ impl Run {
     /// Why an activity or child is cancelled that history says nothing more about.
     pub(crate) fn cause_of(&self, number: EventId) -> Cause {
         let entry = self.entries.get(&number);
-        let cause = entry.and_then(|entry| entry.cancel.as_deref().or(entry.operator.as_deref()));
+        let own = entry.and_then(|entry| entry.cancel.as_ref()).or_else(|| self.wide_cause(number));
+        let operator = || entry.and_then(|entry| entry.operator.as_deref());
+        let cause = own.map(Rc::as_ref).or_else(operator);
         cause.cloned().unwrap_or_else(|| Cause::new(Code::Requested))
     }
 
@@ -147,7 +166,9 @@ impl Run {
     pub(crate) fn end(&mut self, number: EventId, end: End) {
         self.asking.dropped.remove(&number);
         self.asking.detached.remove(&number);
+        let gone = self.end_wide(number);
         let Some(entry) = self.entries.get_mut(&number) else { return };
+        entry.let_go_if(gone);
         entry.over = true;
         if let Some(scope) = entry.alarm_of {
             self.entries.remove(&number);
@@ -172,7 +193,8 @@ impl Run {
 
     /// Cancelled activities that never started are over.
     pub(crate) fn skip(&mut self, skipped: &Ranges) {
-        let unheard = self.unheard(skipped);
+        let skipped = self.skip_wide(skipped);
+        let unheard = self.unheard(&skipped);
         self.forget(&unheard);
         for number in skipped.ids().filter(|number| !unheard.contains(*number)) {
             let cause = self.cause_of(number);
@@ -184,7 +206,7 @@ impl Run {
     /// True if all of these are activities that are open.
     pub(crate) fn knows_all(&self, numbers: &Ranges) -> bool {
         let open = |entry: &Entry| entry.what == What::Activity && !entry.over;
-        numbers.ranges().iter().all(|range| {
+        self.not_wide(numbers).ranges().iter().all(|range| {
             let found = self.entries.range(range.first..=range.last);
             let count = found.filter(|(_, entry)| open(entry)).count() as u64;
             count == range.last.0 - range.first.0 + 1
@@ -229,7 +251,8 @@ impl Run {
         self.live = live;
         for scope in scopes {
             if let Some(record) = self.scopes.get_mut(&scope) {
-                record.members.retain(|number| !numbers.contains(*number));
+                record.members.remove_all(numbers);
+                record.calls.remove_all(numbers);
             }
             self.check(scope);
         }
@@ -254,12 +277,18 @@ impl Run {
 
     /// Cancels a thing, for a reason that arose in `scope`. The first reason stays.
     pub(crate) fn cancel(&mut self, number: EventId, cause: &Rc<Cause>, scope: ScopeId) {
+        if self.wide_cause(number).is_some() {
+            return;
+        }
         let Some(entry) = self.entries.get_mut(&number) else { return };
         let done = entry.over || entry.end.is_some() || entry.cancel.is_some();
         if done || entry.what == What::External {
             return;
         }
         entry.cancel = Some(cause.clone());
+        if let Some(record) = self.scopes.get_mut(&entry.scope) {
+            record.calls.remove(number);
+        }
         let dropped = Dropped { what: entry.what, scope, cause: cause.clone() };
         self.asking.dropped.insert(number, dropped);
         if entry.what == What::Timer {
@@ -270,7 +299,11 @@ impl Run {
     }
 
     /// The handle of a thing was dropped, and perhaps somebody said why.
-    pub(crate) fn let_go(&mut self, number: EventId, cause: Option<Rc<Cause>>) {
+    pub(crate) fn let_go(&mut self, number: EventId, cause: impl FnOnce() -> Option<Rc<Cause>>) {
+        // Of those it may be the turn of very many, and there is nothing to be done for each.
+        if self.let_go_of_wide(number) {
+            return;
+        }
         let Some(entry) = self.entries.get_mut(&number) else { return };
         entry.held = false;
         entry.waker = None;
@@ -278,6 +311,7 @@ impl Run {
             self.entries.remove(&number);
             return;
         }
+        let cause = cause();
         if cause.is_none() {
             self.asking.plain.push(number);
         }
@@ -301,6 +335,7 @@ impl Run {
 
     /// The handle of a thing was given up on purpose: it goes on by itself.
     pub(crate) fn detach(&mut self, number: EventId) {
+        self.single_out(number);
         self.release(number);
         let Some(entry) = self.entries.get_mut(&number) else { return };
         entry.held = false;
@@ -331,7 +366,8 @@ impl Run {
         let (scope, works) = (entry.scope, entry.works());
         self.live -= usize::from(works);
         if let Some(record) = self.scopes.get_mut(&scope) {
-            record.members.remove(&number);
+            record.members.remove(number);
+            record.calls.remove(number);
         }
         self.check(scope);
     }

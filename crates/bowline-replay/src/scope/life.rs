@@ -8,7 +8,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use bowline_core::{Cause, Code, Command, EventId, ScopeId, ScopeStep, Span, TimerId};
+use bowline_core::{Cause, Code, Command, ScopeId, ScopeStep, Span, TimerId};
 
 use super::{Leaving, Phase, Plan, Record, Stopped, Why, record::exit};
 use crate::{
@@ -100,10 +100,13 @@ impl Run {
 
     /// Everything inside is told to stop; shielded and detached work is not.
     fn stop_inside(&mut self, id: ScopeId, cause: &Rc<Cause>) {
-        let Some(record) = self.scopes.get(&id) else { return };
-        let members: Vec<EventId> = record.members.iter().copied().collect();
+        let Some(record) = self.scopes.get_mut(&id) else { return };
+        let calls = std::mem::take(&mut record.calls);
+        let mut others = record.members.clone();
         let inside = record.inside.clone();
-        members.into_iter().for_each(|number| self.cancel(number, cause, id));
+        others.remove_all(&calls.ranges());
+        others.ranges().ids().for_each(|number| self.cancel(number, cause, id));
+        self.cancel_calls(id, calls, cause);
         for inner in inside {
             let leaving = Leaving::cancelled(Cause::clone(cause), self.scope_name(inner));
             self.leave(inner, leaving.into());

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, task::Waker};
 use bowline_core::{Cause, Code, EventId, ScopeId, Time};
 
 use super::{Item, Stopped};
-use crate::{Ended, LocalFuture, reason::chained};
+use crate::{Ended, LocalFuture, reason::chained, run::Numbers};
 
 /// What runs after a scope that did not end well.
 pub(crate) type Cleanup = Box<dyn FnOnce(Stopped) -> LocalFuture<'static, Result<(), Ended>>>;
@@ -22,7 +22,9 @@ pub(crate) struct Record {
     pub(crate) alarm: Option<EventId>,
     pub(crate) phase: Phase,
     /// What was started in it and has not stopped.
-    pub(crate) members: BTreeSet<EventId>,
+    pub(crate) members: Numbers,
+    /// The activities among those, without the cancelled ones.
+    pub(crate) calls: Numbers,
     /// Scopes that were opened in it and are not over.
     pub(crate) inside: BTreeSet<ScopeId>,
     /// It, or a scope around it, wants to know what became of everything.
@@ -131,7 +133,8 @@ impl Record {
             deadline: None,
             alarm: None,
             phase: Phase::Open,
-            members: BTreeSet::new(),
+            members: Numbers::default(),
+            calls: Numbers::default(),
             inside: BTreeSet::new(),
             remembers: false,
             items: Vec::new(),

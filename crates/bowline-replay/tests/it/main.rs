@@ -23,3 +23,4 @@ mod race;
 mod scope;
 mod shield;
 mod size;
+mod wide;
