@@ -12,7 +12,7 @@ use bowline_store::{
 
 use crate::{
     support::{
-        flows::{Flows, any, cancelling, closing, retried, starting, work},
+        flows::{Flows, any, cancelling, closing, rang, retried, starting, work},
         gate::Call,
         probe::Probe,
         stage::{self, Stage, cancel, comes_clean, settle_down},
@@ -281,7 +281,7 @@ async fn a_timer_fires_once() {
             .await;
         let run = start(&engine, "sleeps", "sleeps-1").await;
         until(&engine, run, "TimerStarted").await;
-        stage.gates.fail(Method::Fire, When::After, any);
+        stage.gates.fail(Method::Fire, When::After, rang);
         stage.passes(60).await;
         stage.pauses(20).await;
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
