@@ -7,6 +7,7 @@
 
 mod activity;
 mod address;
+mod ahead;
 mod ask;
 mod backup;
 mod blob;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Calls that wait for the writer; whoever comes then waits to be let in.
 pub(crate) const CALLS_MAX: usize = 4_096;
+/// Calls that wait for the call that follows them.
+pub(crate) const AHEAD_MAX: usize = 256;
 /// Reads that wait for a reader.
 pub(crate) const READS_MAX: usize = 1_024;
 /// Rows that a group of calls writes, about. A larger call goes alone.

@@ -8,7 +8,7 @@ use std::{
 use bowline_core::{Epoch, Time};
 use bowline_store::Listeners;
 
-use crate::{ask::Asks, settings::Settings, stats::Counters};
+use crate::{ahead::Ahead, ask::Asks, settings::Settings, stats::Counters};
 
 #[derive(Default)]
 pub(crate) struct Shared {
@@ -17,6 +17,7 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     pub(crate) listeners: Listeners,
     pub(crate) asks: Asks,
+    pub(crate) ahead: Ahead,
     /// The latest moment that a call has brought along: a store has no clock.
     now: AtomicI64,
     /// The epoch of the member; 0 if there is none.

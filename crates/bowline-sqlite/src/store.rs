@@ -118,6 +118,30 @@ impl Store for SqliteStore {
         self.many(posts, post::post, Weight::posting)
     }
 
+    fn post_ahead(&self, posts: Vec<Posting>) -> Option<Answer<Vec<Result<Posted>>>> {
+        if guard::is_inside() || self.shared.is_closing() {
+            return None;
+        }
+        for posting in &posts {
+            self.shared.clock(posting.now());
+        }
+        let count = posts.len();
+        let refuse = move |error: Error| (0..count).map(|_| Err(error.clone())).collect();
+        let (reply, answer) = oneshot::channel();
+        let call = Box::new(Many::all(posts, post::post, Weight::posting, reply));
+        Some(match self.shared.ahead.put(call) {
+            None => Box::pin(async move { answer.await.unwrap_or_else(|_| refuse(Error::Shut)) }),
+            Some(call) => self.submit(Order::Call(call), answer, refuse),
+        })
+    }
+
+    fn hurry(&self) {
+        if !self.shared.ahead.is_empty() {
+            // A queue that is full needs no wake-up: its thread is awake.
+            let _ = self.orders.try_send(Order::Wake);
+        }
+    }
+
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.shared.clock(claim.now);
         self.one(claim, claim::claim_runs, |claim| Weight::at_most(claim.count))

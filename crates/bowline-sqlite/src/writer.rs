@@ -50,6 +50,12 @@ impl Writer {
         while let Some(order) = left.take().or_else(|| self.next(&mut orders)) {
             match order {
                 Order::Call(call) => left = self.group(call, &mut orders),
+                other if !self.shared.ahead.is_empty() => {
+                    let mut calls = Vec::new();
+                    self.shared.ahead.join(&mut calls);
+                    self.carry_out(calls);
+                    left = Some(other);
+                }
                 Order::Visit(visit) => {
                     // What the caller left may panic when it is dropped; the writer must live.
                     let _ = catch_unwind(AssertUnwindSafe(|| visit(&mut self)));
@@ -60,6 +66,8 @@ impl Writer {
                 Order::Wake => {}
             }
         }
+        let last = self.shared.ahead.close();
+        self.carry_out(last);
         self.shared.asks.shut();
         // Whoever copies a closed file need not know that it has a log. Where somebody still reads
         // it, the log stays, and is used when the file opens again.
@@ -82,7 +90,10 @@ impl Writer {
     /// not belong to the group.
     fn group(&mut self, first: Box<dyn Call>, orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
         let mut weight = first.weight();
-        let mut calls = vec![first];
+        let mut calls = Vec::new();
+        // Whatever waited for a call goes before it, also where that one came a moment ago.
+        self.shared.ahead.join(&mut calls);
+        calls.push(first);
         let mut left = None;
         while let Ok(order) = orders.try_recv() {
             let Order::Call(call) = order else {
@@ -95,7 +106,16 @@ impl Writer {
                 left = Some(Order::Call(call));
                 break;
             }
+            self.shared.ahead.join(&mut calls);
             calls.push(call);
+        }
+        self.carry_out(calls);
+        left
+    }
+
+    fn carry_out(&mut self, mut calls: Vec<Box<dyn Call>>) {
+        if calls.is_empty() {
+            return;
         }
         count(&self.shared.counters.calls, calls.len());
         self.run(&mut calls);
@@ -103,7 +123,6 @@ impl Writer {
             call.after(&self.mind);
             call.answer();
         }
-        left
     }
 
     fn run(&mut self, calls: &mut [Box<dyn Call>]) {

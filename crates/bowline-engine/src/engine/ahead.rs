@@ -71,7 +71,44 @@ impl Wake for Ahead {
     }
 }
 
+/// Work that somebody waits for. Once begun it is finished, whether or not they still do.
+pub(crate) struct Insisted<T: Send + 'static> {
+    core: Arc<Core>,
+    work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
+    is_begun: bool,
+}
+
+impl<T: Send + 'static> Future for Insisted<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        self.is_begun = true;
+        let work = self.work.as_mut().expect("nobody polls what has ended");
+        let poll = work.as_mut().poll(cx);
+        if poll.is_ready() {
+            self.work = None;
+        }
+        poll
+    }
+}
+
+impl<T: Send + 'static> Drop for Insisted<T> {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take().filter(|_| self.is_begun) {
+            self.core.finish(async move { drop(work.await) });
+        }
+    }
+}
+
 impl Core {
+    /// Work that goes on in the background if whoever waits for it goes away in the middle.
+    pub(crate) fn insist<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Insisted<T> {
+        Insisted { core: self.clone(), work: Some(Box::pin(work)), is_begun: false }
+    }
+
     /// Runs something that must be finished, even while the engine stops. It is begun at once, on
     /// this thread, which does not wait for it.
     pub(crate) fn begin(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {

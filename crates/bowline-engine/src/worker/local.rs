@@ -112,6 +112,10 @@ impl Local for Worker {
         self.threads.expect(birth.run)
     }
 
+    fn is_free(&self, run: RunId) -> bool {
+        self.threads.is_free(run)
+    }
+
     fn begun(&self, lease: TurnLease) {
         let Some(worker) = self.itself.upgrade() else { return };
         self.core.begin(async move { worker.threads.begun(lease).await });

@@ -169,6 +169,13 @@ impl Threads {
         Some(fence)
     }
 
+    /// Whether a run's thread has nothing to do.
+    pub(super) fn is_free(&self, run: RunId) -> bool {
+        let seat = self.seats[self.place(run)].read();
+        let waits = limits::THREAD_QUEUE - seat.mailbox.capacity();
+        waits == 0 && seat.shared.busy.lock().is_none()
+    }
+
     /// A run that was expected has begun. If its thread was given up meanwhile, anybody may have
     /// the run.
     pub(super) async fn begun(&self, lease: TurnLease) {

@@ -5,9 +5,10 @@ use bowline_core::{Conflict, EventKind, Message, Reuse, Status};
 use super::{
     Harness,
     turn::{birth, names, signal, started},
+    wait::block_on,
     world::{NAMESPACE, World, refused},
 };
-use crate::{Error, Posted, Read, RunKey};
+use crate::{Error, Posted, Posting, Read, RunKey};
 
 /// What the first event says stands on the run's row, and the first turn waits.
 pub fn a_start_writes_its_events_and_waits_for_a_turn(harness: &dyn Harness) {
@@ -43,6 +44,28 @@ pub fn a_repeated_start_counts_once(harness: &dyn Harness) {
     world.close(run, Status::Completed);
     assert_eq!(begin().expect("it is still the same"), Posted::Repeated(run));
     assert_eq!(world.current("order-1"), Some(run));
+}
+
+/// A start that waits for the call that follows it comes first, whatever that call is; and it does
+/// not wait for ever. Stores without such an order say so.
+pub fn a_start_that_is_put_off_comes_before_what_follows(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let ahead = |id: &str| {
+        let birth = birth(world.run_id(), id, world.now());
+        let run = birth.run;
+        let start = Posting::Start(Box::new(world.starting(birth)));
+        world.store().post_ahead(vec![start]).map(|answer| (run, answer))
+    };
+    let Some((run, answer)) = ahead("order-1") else { return };
+    world.post(run, signal("a", "")).expect("the run is there");
+    assert!(matches!(block_on(answer)[..], [Ok(Posted::Started(begun))] if begun == run));
+    assert_eq!(world.take_runs(), [run]);
+    let (run, answer) = ahead("order-2").expect("there is an order");
+    world.store().hurry();
+    assert!(matches!(block_on(answer)[..], [Ok(Posted::Started(begun))] if begun == run));
+    let (_, answer) = ahead("order-2").expect("there is an order");
+    world.store().hurry();
+    assert!(matches!(block_on(answer)[..], [Err(Error::IdTaken { .. })]), "as any other start");
 }
 
 /// Two requests without an id are two requests.
@@ -135,10 +158,10 @@ pub fn each_start_of_a_batch_has_its_own_answer(harness: &dyn Harness) {
     let world = World::new(harness);
     let start = |id: &str| {
         let birth = birth(world.run_id(), id, world.now());
-        crate::Posting::Start(Box::new(world.starting(birth)))
+        Posting::Start(Box::new(world.starting(birth)))
     };
     let batch = vec![start("a"), start("a"), start("b")];
-    let answers = super::wait::block_on(world.store().post(batch));
+    let answers = block_on(world.store().post(batch));
     assert!(matches!(answers[0], Ok(Posted::Started(_))), "{answers:?}");
     refused!(&answers[1], Error::IdTaken { .. });
     assert!(matches!(answers[2], Ok(Posted::Started(_))), "{answers:?}");

@@ -1,6 +1,8 @@
 //! What a step costs does not depend on how many there were before: rows and calls are counted,
 //! not seconds.
 
+mod beginning;
+
 use std::sync::Arc;
 
 use bowline_engine::{
@@ -83,32 +85,6 @@ async fn a_step_of_ten_thousand_costs_what_a_step_of_a_hundred_costs() {
         assert!(dear <= cheap + cheap / 10, "per hundred steps: {few:?}, later {many:?}");
     }
     engine.close(std::time::Duration::from_secs(10)).await.expect("closes");
-}
-
-/// Runs one after the other, of one step each: the writer is asked three times for each of them,
-/// and nobody asks for work that somebody has already.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_of_one_step_asks_the_writer_three_times() {
-    const RUNS: u64 = 200;
-    let folder = tempfile::tempdir().expect("a folder");
-    let store = Arc::new(SqliteStore::open(folder.path().join("scale.db")).expect("opens"));
-    let engine = engine(&store).await;
-    one_step(&engine, "first").await;
-    let before = store.stats();
-    for number in 0..RUNS {
-        one_step(&engine, &format!("one-{number}")).await;
-    }
-    let calls = store.stats().calls - before.calls;
-    // An end that finds its thread busy for too long is written by itself.
-    assert!((3 * RUNS..=3 * RUNS + RUNS / 2).contains(&calls), "{calls} for {RUNS} runs");
-    engine.close(std::time::Duration::from_secs(10)).await.expect("closes");
-}
-
-async fn one_step(engine: &Engine, id: &str) {
-    let options = StartOptions::new("chain", id, QUEUE, Some(Payload::json("1")));
-    let run = engine.start(options).await.expect("the run starts");
-    let (_, ending) = engine.outcome(run).await.expect("the run ends");
-    assert_eq!(ending, RunEnding::Completed(None));
 }
 
 /// A run that left the cache is replayed once, from each row of its history exactly once.

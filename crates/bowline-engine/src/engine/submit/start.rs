@@ -11,7 +11,12 @@ use bowline_store::{Head, Posted, Posting, RunKey, StartRun};
 
 use crate::{
     Error, Result,
-    engine::{Core, desk::TurnLease, follow::RunEnd},
+    engine::{
+        Core,
+        desk::{Local, TurnLease},
+        follow::RunEnd,
+    },
+    limits,
 };
 
 /// How a run is to be started.
@@ -129,6 +134,7 @@ impl Core {
     /// Begins a run. Where the local worker has room for it, that worker holds it from the start,
     /// and nobody has to claim it.
     async fn post_start(self: &Arc<Self>, mut start: StartRun) -> Result<Posted> {
+        self.is_open()?;
         let own = start.birth.run.namespace == self.settings.namespace;
         let seat = self.local.get().filter(|_| own).and_then(|local| {
             let fence = local.expect(&start.birth)?;
@@ -136,27 +142,88 @@ impl Core {
         });
         start.hold = seat.as_ref().map(|(_, fence, _)| *fence);
         let now = start.now;
-        let posted = self.post(Posting::Start(Box::new(start))).await;
-        let Some((local, fence, birth)) = seat else { return posted };
+        let posting = Posting::Start(Box::new(start));
+        let Some((local, fence, birth)) = seat else { return self.post(posting).await };
         let run = birth.run;
-        match &posted {
+        let lease = first_lease(birth, fence, now).inspect_err(|_| local.unexpect(run))?;
+        // The worker expects it: somebody must tell it what came of that.
+        let core = self.clone();
+        self.insist(async move { core.post_expected(posting, local, lease).await }).await
+    }
+
+    /// Begins a run that the local worker expects.
+    async fn post_expected(
+        self: Arc<Self>,
+        posting: Posting,
+        local: Arc<dyn Local>,
+        lease: TurnLease,
+    ) -> Result<Posted> {
+        let (run, fence) = (lease.run, lease.fence);
+        let (posted, lease) = self.post_ahead(posting, &local, lease).await;
+        match (&posted, lease) {
             // Said twice, because the first answer was lost: it is the same run.
-            Ok(Posted::Started(begun) | Posted::Repeated(begun)) if *begun == run => {
-                local.begun(first_lease(birth, fence, now)?);
+            (Ok(Posted::Started(begun) | Posted::Repeated(begun)), lease) if *begun == run => {
+                match lease {
+                    Some(lease) => local.begun(lease),
+                    // Its first turn has come to nothing before it had begun itself.
+                    None if !local.holds(run) => self.let_go_of(run, fence),
+                    None => {}
+                }
             }
-            Ok(_) => local.unexpect(run),
-            Err(_) => {
+            (Ok(_), _) => local.unexpect(run),
+            (Err(_), _) => {
                 local.unexpect(run);
                 // It may have begun without anybody knowing: then it waits for anybody.
-                let core = self.clone();
-                self.finish(async move {
-                    if let Err(error) = core.release(run, fence).await {
-                        tracing::debug!(%run, %error, "a run that may have begun was not let go");
-                    }
-                });
+                self.let_go_of(run, fence);
             }
         }
         posted
+    }
+
+    /// Posts the start of a run that the local worker holds. If its thread is free, that has the
+    /// first turn at once: one transaction writes the beginning and the turn, and if there is no
+    /// beginning there is no turn. Otherwise the lease is given back, to be begun with.
+    async fn post_ahead(
+        &self,
+        posting: Posting,
+        local: &Arc<dyn Local>,
+        lease: TurnLease,
+    ) -> (Result<Posted>, Option<TurnLease>) {
+        // Whoever keeps step with the runtime has one thing happen after the other.
+        let is_free = self.mortal.is_none() && local.is_free(lease.run);
+        let ahead = is_free.then(|| self.store.post_ahead(vec![posting.clone()])).flatten();
+        let Some(mut ahead) = ahead else { return (self.post(posting).await, Some(lease)) };
+        local.begun(lease);
+        let late = {
+            let _here = self.runtime.enter();
+            tokio::time::sleep(limits::AHEAD)
+        };
+        let posted = tokio::select! {
+            biased;
+            posted = &mut ahead => posted,
+            () = late => {
+                // Its code takes its time, or has failed.
+                self.store.hurry();
+                ahead.await
+            }
+        };
+        match posted.into_iter().next() {
+            Some(Ok(posted)) => {
+                self.posted(&posted);
+                (Ok(posted), None)
+            }
+            Some(Err(error)) if !error.passes() => (Err(error.into()), None),
+            _ => (self.post(posting).await, None),
+        }
+    }
+
+    fn let_go_of(self: &Arc<Self>, run: RunId, fence: Fence) {
+        let core = self.clone();
+        self.finish(async move {
+            if let Err(error) = core.release(run, fence).await {
+                tracing::debug!(%run, %error, "a run that may have begun was not let go");
+            }
+        });
     }
 
     /// How long a run on a schedule waits for its first turn.

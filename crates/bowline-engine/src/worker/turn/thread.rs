@@ -202,6 +202,8 @@ impl Thread {
                     false => self.forget(run),
                 }
             }
+            // It was about to begin with this turn, and has not: or somebody will find it later.
+            Err(Error::NotFound(_)) => self.let_go(run),
             // The store has refused it for a reason that will not go away by itself.
             Err(error) if !error.is_race() && !self.core.stopping.is_cancelled() => {
                 self.failed(run, &error.to_string(), false);
@@ -409,8 +411,10 @@ fn lasts(fault: &Fault) -> bool {
 
 /// Gives a lease back, and then the place.
 pub(super) async fn release(core: &Arc<Core>, run: RunId, held: Held) {
-    if let Err(error) = core.release(run, held.fence).await {
-        tracing::error!(%run, %error, "the run could not be let go of");
+    match core.release(run, held.fence).await {
+        Ok(()) => {}
+        Err(Error::NotFound(_)) => tracing::debug!(%run, "a run that never began is let go of"),
+        Err(error) => tracing::error!(%run, %error, "the run could not be let go of"),
     }
     drop(held.place);
 }
