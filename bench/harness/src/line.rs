@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead, Write},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
@@ -130,6 +131,9 @@ pub enum Reply {
     Failed(String),
 }
 
+/// How long a system may take to close before its peer leaves all the same.
+const CLOSE: Duration = Duration::from_secs(15);
+
 /// A peer's whole life after its system runs: answers commands until its input ends.
 ///
 /// # Errors
@@ -149,13 +153,19 @@ pub async fn serve<S: System>(system: S, hello: Hello) -> anyhow::Result<()> {
     let system = std::sync::Arc::new(system);
     while let Some(line) = lines.recv().await {
         let command: Command = serde_json::from_str(&line)?;
-        say(&match workload::run(&system, command).await {
+        let done = tokio::select! {
+            done = workload::run(&system, command) => done,
+            // One request at a time: only the harness's own end can come now. Nobody waits for an
+            // answer any more, and the servers must not outlive who started them.
+            _ = lines.recv() => break,
+        };
+        say(&match done {
             Ok(metrics) => Reply::Result(metrics),
             Err(Trouble::Cannot(reason)) => Reply::Cannot(reason),
             Err(Trouble::Failed(error)) => Reply::Failed(format!("{error:#}")),
         })?;
     }
-    system.close().await;
+    let _ = tokio::time::timeout(CLOSE, system.close()).await;
     Ok(())
 }
 
