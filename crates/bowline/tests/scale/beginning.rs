@@ -83,9 +83,10 @@ async fn a_run_of_one_step_is_three_calls_and_two_transactions() {
     let after = world.store.stats();
     let calls = after.calls - before.calls;
     let transactions = after.transactions - before.transactions;
-    // An end that finds its thread busy for too long is written by itself, and a start that does.
-    assert!((3 * RUNS..=3 * RUNS + RUNS / 2).contains(&calls), "{calls} for {RUNS} runs");
-    assert!(transactions <= 2 * RUNS + RUNS / 2, "{transactions} for {RUNS} runs");
+    // An end that finds its thread busy for too long is written by itself, and a start that does:
+    // on a machine that has much else to do, that may be most of them, and never all.
+    assert!((3 * RUNS..4 * RUNS).contains(&calls), "{calls} for {RUNS} runs");
+    assert!(transactions < 3 * RUNS, "{transactions} for {RUNS} runs");
     close(engine).await;
 }
 
