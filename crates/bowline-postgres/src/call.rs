@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     db::Outcome,
+    fault::Fault,
     shared::Busy,
     tx::{Tx, Wants},
     work::Step,
@@ -25,7 +26,8 @@ pub(crate) trait Call: Send {
     fn wants(&self, item: usize, wants: &mut Wants);
 
     /// Runs an item. An answer is kept, a refusal that has changed nothing too; anything else is
-    /// given back, and nothing of the group is written.
+    /// given back, and nothing of the group is written. So is whatever changes nothing because of
+    /// rows that may be old: only what is written is compared.
     fn run<'t>(&'t mut self, item: usize, tx: &'t mut Tx<'_>) -> BoxFuture<'t, Outcome<()>>;
 
     /// Keeps an error as the answer to an item.
@@ -62,11 +64,15 @@ impl<I: Send + Sync, O: Send> Call for Many<I, O> {
     fn run<'t>(&'t mut self, item: usize, tx: &'t mut Tx<'_>) -> BoxFuture<'t, Outcome<()>> {
         Box::pin(async move {
             let before = tx.touched();
-            self.answers[item] = Some(match (self.step)(tx, &self.items[item]).await {
+            let answer = match (self.step)(tx, &self.items[item]).await {
                 Ok(answer) => Ok(answer),
                 Err(fault) if fault.is_refusal() && tx.touched() == before => Err(fault.into()),
                 Err(fault) => return Err(fault),
-            });
+            };
+            if tx.assumes() && tx.touched() == before {
+                return Err(Fault::Recalled);
+            }
+            self.answers[item] = Some(answer);
             Ok(())
         })
     }

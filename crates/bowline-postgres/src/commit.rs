@@ -24,7 +24,10 @@ use crate::{
 /// What a commit will look at.
 pub(crate) fn wants(commit: &Commit, wants: &mut Wants) {
     wants.runs.insert(commit.run);
-    wants.epochs.extend(commit.fence.map(|fence| fence.epoch));
+    if let Some(fence) = commit.fence {
+        wants.held.insert(commit.run);
+        wants.epochs.insert(fence.epoch);
+    }
     for post in &commit.posts {
         match &post.to {
             bowline_core::Address::Run(run) | bowline_core::Address::Chain(run) => {
@@ -38,6 +41,7 @@ pub(crate) fn wants(commit: &Commit, wants: &mut Wants) {
     commit.ended.iter().for_each(|foreseen| settle::wants(&foreseen.settle, wants));
     for birth in &commit.births {
         wants.runs.insert(birth.run);
+        wants.new.insert(birth.run);
     }
     for (ranges, _) in &commit.cancels {
         if ranges.count() <= bowline_core::limits::MARK_FROM {

@@ -20,6 +20,9 @@ pub(crate) enum Fault {
     Unsure(String),
     /// Somebody else was faster; nothing was written, and trying again will do.
     Lost,
+    /// It was decided on rows from memory, and nothing will be written that would compare them
+    /// with the database: they have to be read.
+    Recalled,
     /// We say so.
     Said(Error),
 }
@@ -44,7 +47,7 @@ impl Fault {
     /// True if nothing was written because others were in the way.
     pub(crate) fn is_race(&self) -> bool {
         match self {
-            Self::Lost => true,
+            Self::Lost | Self::Recalled => true,
             Self::Sql(error) => error.code().is_some_and(|code| RACES.contains(&code.code())),
             Self::Told { code, .. } => code.as_deref().is_some_and(|code| RACES.contains(&code)),
             _ => false,
@@ -98,7 +101,9 @@ impl From<Fault> for Error {
             Fault::Said(error) => error,
             Fault::Away(why) => Self::Busy(format!("the database cannot be reached: {why}")),
             Fault::Unsure(why) => Self::Unknown(why),
-            Fault::Lost => Self::Busy("others were faster, again and again".into()),
+            Fault::Lost | Fault::Recalled => {
+                Self::Busy("others were faster, again and again".into())
+            }
             Fault::Sql(error) => said(error.code().map(|code| code.code()), shown(&error)),
             Fault::Told { code, text } => said(code.as_deref(), text),
         }

@@ -107,17 +107,20 @@ impl Note {
     }
 }
 
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 /// The texts of notifications: who sends them, and hints as hexadecimal digits.
 fn texts(sender: &str, hints: &BTreeSet<Hint>) -> Vec<String> {
     let mut texts = Vec::new();
     let mut text = format!("{sender}:");
     for hint in hints {
         let bytes = minicbor::to_vec(Note::of(hint)).expect("memory takes everything");
-        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        if text.len() + digits.len() + 1 > limits::NOTE_BYTES {
+        if text.len() + 2 * bytes.len() + 1 > limits::NOTE_BYTES {
             texts.push(std::mem::replace(&mut text, format!("{sender}:")));
         }
-        text.push_str(&digits);
+        for byte in bytes {
+            text.extend([byte >> 4, byte & 15].map(|digit| char::from(DIGITS[usize::from(digit)])));
+        }
         text.push('.');
     }
     texts.push(text);
@@ -264,6 +267,12 @@ async fn pass_on(shared: &Arc<Shared>, hints: Vec<Hint>) {
     if !ids.is_empty() {
         let shared = shared.clone();
         tokio::spawn(async move { ask::collect(&shared, Some(&ids)).await });
+    }
+    // Others have written to these runs.
+    for hint in &hints {
+        if let Hint::Inbox(run) | Hint::Changed(run) = hint {
+            shared.held.forget(*run);
+        }
     }
     shared.tell_here(hints.into_iter().collect());
 }

@@ -5,7 +5,8 @@
 //! row, and a statement whose numbers are not the newest writes nothing. Calls that come in while
 //! a statement is on its way go into the next one together.
 //!
-//! Nothing is kept in memory that another process could change. Hints travel by notifications,
+//! Of runs that this process holds it keeps the rows as it wrote them, and need not read them
+//! again: the number tells whether somebody else has written since. Hints travel by notifications,
 //! which are sent after the commits; whatever they miss is found by looking now and then.
 
 mod activity;
@@ -23,6 +24,7 @@ mod fault;
 mod find;
 mod fire;
 mod guest;
+mod held;
 mod hint;
 mod inbox;
 mod leftovers;
@@ -53,11 +55,13 @@ use std::sync::Arc;
 
 use bowline_core::Epoch;
 use bowline_store::{Error, Result, Store};
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Pool, PoolBuilder, QueueMode, RecyclingMethod,
+};
 use tokio::{runtime::Runtime, sync::mpsc};
 use tokio_postgres::Config;
 
-use crate::{call::Call, fault::shown, shared::Shared, tls::Tls, writer::Gate};
+use crate::{call::Call, fault::shown, held::Held, shared::Shared, tls::Tls, writer::Gate};
 
 pub use guest::{Bound, Cells, Guest, Unanswered};
 pub use settings::Settings;
@@ -105,10 +109,12 @@ impl PostgresStore {
         let runtime = threads.runtime();
         let identity = prepare(runtime, &config, &tls, &settings)?;
         let calls = settings.connections.max(2);
-        let side = pool(&config, &tls, &settings, SIDE)?;
-        let pool = pool(&config, &tls, &settings, calls)?;
+        let held = Arc::new(Held::default());
+        let side = build(pool(&config, &tls, &settings, SIDE))?;
+        let pool = pool(&config, &tls, &settings, calls);
+        let pool = build(pool.post_create(forgetting(held.clone())))?;
         let lanes = settings.lanes.clamp(1, settings.connections.max(2));
-        let shared = Arc::new(Shared::new(pool, side, settings, identity));
+        let shared = Arc::new(Shared::new(pool, side, settings, identity, held));
         let (calls, incoming) = mpsc::channel(limits::CALLS_MAX);
         let gate = Arc::new(tokio::sync::Mutex::new(Gate { calls: incoming, left: None }));
         for _ in 0..lanes {
@@ -183,10 +189,11 @@ impl Drop for Threads {
 /// Connections for leases and for hints.
 const SIDE: usize = 2;
 
-fn pool(config: &Config, tls: &Tls, settings: &Settings, size: usize) -> Result<Pool> {
+fn pool(config: &Config, tls: &Tls, settings: &Settings, size: usize) -> PoolBuilder {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
-    let mut pool = Pool::builder(manager).max_size(size);
+    // The connection that was used last knows most statements, and has their plans.
+    let mut pool = Pool::builder(manager).max_size(size).queue_mode(QueueMode::Lifo);
     // Where hints are off, because of a pooler perhaps, the session may be somebody else's next.
     if settings.hints {
         let limits = db::limits(settings.patience);
@@ -199,8 +206,19 @@ fn pool(config: &Config, tls: &Tls, settings: &Settings, size: usize) -> Result<
             })
         }));
     }
-    let pool = pool.build();
-    pool.map_err(|error| Error::Open(format!("no connections: {error}")))
+    pool
+}
+
+/// Where connections were lost, another server may have taken over, and not know everything.
+fn forgetting(held: Arc<Held>) -> Hook {
+    Hook::sync_fn(move |_, _| {
+        held.forget_all();
+        Ok(())
+    })
+}
+
+fn build(pool: PoolBuilder) -> Result<Pool> {
+    pool.build().map_err(|error| Error::Open(format!("no connections: {error}")))
 }
 
 /// What is written into statements as it is must be harmless.

@@ -8,12 +8,23 @@ pub(crate) const CALLS_MAX: usize = 4_096;
 pub(crate) const GROUP_ROWS: usize = 2_000;
 /// Bytes that a group of calls writes, about. A larger call goes alone.
 pub(crate) const GROUP_BYTES: usize = 1024 * 1024;
+/// Runs that a group goes on with, beside some that begin, from which on its statement is the same
+/// for every such group.
+pub(crate) const WHOLE_FROM: usize = 8;
 /// Inboxes that one statement reads at most.
 pub(crate) const READS_AT_ONCE: usize = 500;
 /// Tasks that read inboxes.
 pub(crate) const READERS: usize = 2;
 /// New activities of one commit whose rows are written with it; those of more follow.
 pub(crate) const ROWS_AT_ONCE: usize = 2_000;
+/// Runs whose rows are kept in memory while this process holds them; of others they are read.
+pub(crate) const HELD_MAX: usize = 2_000;
+/// About how many bytes these rows take, all together.
+pub(crate) const HELD_BYTES: usize = 8 * 1024 * 1024;
+/// About how many bytes the rows of one run may take.
+pub(crate) const HELD_RUN_BYTES: usize = 16 * 1024;
+/// Activities of one run that are kept with it; of a run with more, none are.
+pub(crate) const HELD_ACTIVITIES: usize = 16;
 /// Unread messages that a commit answers with.
 pub(crate) const UNREAD_MAX: usize = 1_000;
 /// Runs and attempts that a look at a subtree lists.
@@ -48,7 +59,7 @@ pub(crate) const NOTIFY_AGAIN_MAX: Duration = Duration::from_secs(1);
 /// After how many new runs and activities the database is told to look at its tables.
 pub(crate) const ANALYZE_FROM: u64 = 500;
 /// How many times as many there are when it is told again.
-pub(crate) const ANALYZE_TIMES: u64 = 4;
+pub(crate) const ANALYZE_TIMES: u64 = 20;
 /// How long a process waits before it tries again to listen.
 pub(crate) const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 /// How often a question that waits is looked at, should word of its answer be lost.

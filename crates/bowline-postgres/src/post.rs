@@ -24,6 +24,8 @@ pub(crate) fn wants(posting: &Posting, wants: &mut Wants) {
         }
         Posting::Start(start) => {
             wants.runs.insert(start.birth.run);
+            wants.new.insert(start.birth.run);
+            wants.epochs.extend(start.hold.map(|fence| fence.epoch));
             if let Ok((head, _)) = Head::born(&start.birth) {
                 wants.ids.insert((start.birth.run.namespace, head.workflow_id));
             }

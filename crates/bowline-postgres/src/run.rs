@@ -48,6 +48,10 @@ impl Run {
         self.head.status.is_open()
     }
 
+    pub(crate) fn is_held_by(&self, epoch: Epoch) -> bool {
+        self.head.holder.is_some_and(|fence| fence.epoch == epoch)
+    }
+
     /// Why a message cannot be taken any more.
     pub(crate) fn closed(&self) -> Error {
         let Head { run, status, successor, .. } = self.head;

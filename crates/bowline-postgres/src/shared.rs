@@ -19,6 +19,7 @@ use crate::{
     ask::Asks,
     db::{Lent, Outcome},
     fault::Fault,
+    held::Held,
     owed::Owed,
     settings::Settings,
     statistics::Growth,
@@ -36,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) identity: i64,
     pub(crate) listeners: Listeners,
     pub(crate) asks: Asks,
+    pub(crate) held: Arc<Held>,
     pub(crate) owed: Mutex<Owed>,
     pub(crate) cursor: Mutex<Cursor>,
     pub(crate) growth: Growth,
@@ -78,7 +80,13 @@ impl Drop for Busy {
 const OUTBOX_MAX: usize = 10_000;
 
 impl Shared {
-    pub(crate) fn new(pool: Pool, side: Pool, settings: Settings, identity: i64) -> Self {
+    pub(crate) fn new(
+        pool: Pool,
+        side: Pool,
+        settings: Settings,
+        identity: i64,
+        held: Arc<Held>,
+    ) -> Self {
         Self {
             pool,
             side,
@@ -87,6 +95,7 @@ impl Shared {
             identity,
             listeners: Listeners::default(),
             asks: Asks::default(),
+            held,
             owed: Mutex::default(),
             cursor: Mutex::default(),
             growth: Growth::default(),

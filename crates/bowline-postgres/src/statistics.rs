@@ -3,7 +3,7 @@
 //! one would be used until it looks.
 //!
 //! In:    how many rows this process has added.
-//! Out:   `ANALYZE`, ever less often: after that many rows, four times as many, and so on.
+//! Out:   `ANALYZE`, ever less often: after that many rows, twenty times as many, and so on.
 //! Never: needed. Plans find the same rows, sooner or later.
 
 use std::sync::{

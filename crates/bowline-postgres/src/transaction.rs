@@ -10,7 +10,7 @@ use crate::{
     guest::Guest,
     hint, post,
     shared::Shared,
-    tx::{Tx, Wants},
+    tx::{Trust, Tx, Wants},
 };
 
 impl PostgresStore {
@@ -45,7 +45,7 @@ async fn post_all(
         let why = "this transaction is on another database than the one that the runs are in";
         return Err(Error::Invalid(why.into()).into());
     }
-    let mut tx = Tx::new(db, shared, true);
+    let mut tx = Tx::new(db, shared, Trust::Locks);
     let mut wants = Wants::default();
     for posting in postings {
         shared.clock(posting.now());
@@ -57,7 +57,7 @@ async fn post_all(
         posted.push(post::post(&mut tx, posting).await?);
     }
     tx.finish(false).await?;
-    let hints = tx.into_hints(true);
+    let (hints, _) = tx.into_hints(true);
     hint::send_with(db, shared, sender, &hints).await?;
     Ok(posted)
 }

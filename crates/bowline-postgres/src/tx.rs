@@ -2,7 +2,7 @@
 //! by one statement that names what it was decided on.
 //!
 //! In:    calls, one after the other; each sees what the ones before it did.
-//! Out:   one statement, and the hints to tell once it is committed.
+//! Out:   one statement; the hints to tell, and the rows to keep, once it is committed.
 //! Never: writes anything if a run that was looked at has changed since. Every write to any row of
 //!        a run moves `rev` on the run's own row, so that number answers for all of them.
 
@@ -22,6 +22,7 @@ use bowline_store::{
 use crate::{
     activity::Activity,
     db::{Db, Outcome},
+    held::Rows,
     inbox::Mail,
     owed::Debt,
     run::Run,
@@ -34,8 +35,9 @@ pub(crate) use load::{Wants, marks};
 pub(crate) struct Tx<'a> {
     pub(crate) db: Db<'a>,
     pub(crate) shared: &'a Shared,
-    /// Whether what is read is locked, because somebody was faster before.
-    locking: bool,
+    trust: Trust,
+    /// Something was taken from memory, or for granted; the statement will tell.
+    assumed: bool,
     runs: HashMap<RunId, Slot>,
     /// Runs in the order in which they were first written to.
     written: Vec<RunId>,
@@ -50,6 +52,17 @@ pub(crate) struct Tx<'a> {
     pub(crate) writes: Writes,
     pub(crate) hints: BTreeSet<Hint>,
     edits: u64,
+}
+
+/// Where the rows come from that are decided on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// From memory, where this process holds the run; otherwise they are read.
+    Memory,
+    /// They are read.
+    Reads,
+    /// They are read and locked, because somebody was faster before.
+    Locks,
 }
 
 /// A run, as far as it is known.
@@ -87,11 +100,12 @@ pub(crate) struct Kept {
 }
 
 impl<'a> Tx<'a> {
-    pub(crate) fn new(db: Db<'a>, shared: &'a Shared, locking: bool) -> Self {
+    pub(crate) fn new(db: Db<'a>, shared: &'a Shared, trust: Trust) -> Self {
         Self {
             db,
             shared,
-            locking,
+            trust,
+            assumed: false,
             runs: HashMap::new(),
             written: Vec::new(),
             ids: HashMap::new(),
@@ -126,10 +140,18 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
-    /// The hints to tell. Where nothing was written, runs may still have been locked for a while,
-    /// and passed over by a claim: those are told of too.
-    pub(crate) fn into_hints(mut self, written: bool) -> BTreeSet<Hint> {
-        if !written {
+    /// Whether something that was decided on may not be as the database has it.
+    pub(crate) fn assumes(&self) -> bool {
+        self.assumed
+    }
+
+    /// The hints to tell, and the rows as they stand now. Where nothing was written, runs may
+    /// still have been locked for a while, and passed over by a claim: those are told of too.
+    pub(crate) fn into_hints(mut self, written: bool) -> (BTreeSet<Hint>, Vec<Rows>) {
+        let mut rows = Vec::new();
+        if written {
+            rows = self.rows();
+        } else {
             self.hints.clear();
             self.runs.values_mut().for_each(|slot| {
                 if let Slot::Here(loaded) = slot
@@ -139,7 +161,30 @@ impl<'a> Tx<'a> {
                 }
             });
         }
-        self.hints
+        (self.hints, rows)
+    }
+
+    /// The runs that were looked at, as the statement has left them.
+    fn rows(&mut self) -> Vec<Rows> {
+        let mut all = Vec::with_capacity(self.runs.len());
+        let mut places = HashMap::with_capacity(self.runs.len());
+        for (id, slot) in self.runs.drain() {
+            let Slot::Here(loaded) = slot else { continue };
+            let Loaded { mut run, before, dirty, gone } = *loaded;
+            if gone || run.head.holder.is_none() {
+                self.shared.held.forget(id);
+                continue;
+            }
+            run.rev += i64::from(dirty && before.is_some());
+            places.insert(id, all.len());
+            all.push(Rows { run, activities: Vec::new() });
+        }
+        for ((run, _), kept) in self.activities.drain() {
+            if let (Some(place), Some(row)) = (places.get(&run), kept.row) {
+                all[*place].activities.push(row);
+            }
+        }
+        all
     }
 
     /// Where every run waits now, and who should hear of it. Runs that were only looked at count
@@ -181,11 +226,11 @@ impl<'a> Tx<'a> {
                 self.writes.ids.push((*namespace, id.clone(), named.before, named.after));
             }
         }
-        for ((run, number), kept) in self.activities.drain().filter(|(_, kept)| kept.dirty) {
-            match (kept.stored, kept.row) {
-                (true, Some(row)) => self.writes.activities.push(row),
-                (false, Some(row)) => self.writes.new_activities.push(row),
-                (true, None) => self.writes.old_activities.push((run, number)),
+        for ((run, number), kept) in self.activities.iter().filter(|(_, kept)| kept.dirty) {
+            match (kept.stored, &kept.row) {
+                (true, Some(row)) => self.writes.activities.push(row.clone()),
+                (false, Some(row)) => self.writes.new_activities.push(row.clone()),
+                (true, None) => self.writes.old_activities.push((*run, *number)),
                 (false, None) => {}
             }
         }

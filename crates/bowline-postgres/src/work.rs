@@ -1,8 +1,9 @@
 //! Trying until nobody is in the way.
 //!
-//! The first time nothing is locked: what was read is compared when it is written. If somebody
-//! else was faster, the next tries lock what they read before they decide, so that a busy run
-//! starves nobody.
+//! The first time rows of runs that this process holds come from memory. If they turn out to be
+//! old, or nothing is written that would show it, they are read. What was read is compared when it
+//! is written, and nothing is locked; if somebody else was faster, the next tries lock what they
+//! read before they decide, so that a busy run starves nobody.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::{
     fault::Fault,
     limits,
     shared::Shared,
-    tx::Tx,
+    tx::{Trust, Tx},
 };
 
 /// Something that is decided between reading and writing. It may be done again from the start.
@@ -52,10 +53,14 @@ impl<I: Sync, O: Send> Work for One<'_, I, O> {
 
 /// Does some work, again and again if others are faster.
 pub(crate) async fn until_done(shared: &Shared, work: &mut dyn Work) -> Outcome<()> {
-    let mut tries = 0;
+    let (mut tries, mut trust) = (0, Trust::Memory);
     loop {
-        let tried = once(shared, work, tries > 0).await;
-        tries += 1;
+        let (tried, assumed) = once(shared, work, trust).await;
+        if assumed && tried.as_ref().is_err_and(Fault::is_race) {
+            trust = Trust::Reads;
+            continue;
+        }
+        (tries, trust) = (tries + 1, Trust::Locks);
         match tried {
             Err(fault) if fault.is_race() && tries < limits::RACES_MAX => {
                 // Whoever lost a deadlock should not meet the winner again at once.
@@ -68,18 +73,23 @@ pub(crate) async fn until_done(shared: &Shared, work: &mut dyn Work) -> Outcome<
     }
 }
 
-async fn once(shared: &Shared, work: &mut dyn Work, locking: bool) -> Outcome<()> {
-    let lent = shared.lend().await?;
-    let db = Db::own(&lent, shared);
-    if locking {
-        db.begin("BEGIN").await?;
+/// Says also whether anything was assumed that may not be so.
+async fn once(shared: &Shared, work: &mut dyn Work, trust: Trust) -> (Outcome<()>, bool) {
+    let lent = match shared.lend().await {
+        Ok(lent) => lent,
+        Err(fault) => return (Err(fault), false),
+    };
+    let (db, locking) = (Db::own(&lent, shared), trust == Trust::Locks);
+    if locking && let Err(fault) = db.begin("BEGIN").await {
+        return (Err(fault), false);
     }
-    let mut tx = Tx::new(db, shared, locking);
+    let mut tx = Tx::new(db, shared, trust);
     let worked = match work.run(&mut tx).await {
         Ok(()) => tx.finish(!locking).await,
         Err(fault) => Err(fault),
     };
-    let hints = tx.into_hints(worked.is_ok());
+    let assumed = tx.assumes();
+    let (hints, rows) = tx.into_hints(worked.is_ok());
     let done = match (locking, worked) {
         (true, Ok(())) => db.commit().await,
         (true, Err(fault)) => {
@@ -89,7 +99,10 @@ async fn once(shared: &Shared, work: &mut dyn Work, locking: bool) -> Outcome<()
         (false, worked) => worked,
     };
     drop(lent);
+    if let (Ok(()), Some((epoch, _))) = (&done, shared.member()) {
+        shared.held.keep(epoch, rows.into_iter());
+    }
     // A hint too many does no harm; one too few costs time.
     shared.tell(hints);
-    done
+    (done, assumed)
 }

@@ -21,6 +21,7 @@ use crate::{
     db::{Db, Outcome, Value},
     fault::Fault,
     inbox::Mail,
+    limits,
     owed::Debt,
     row::Bind,
     run::Run,
@@ -74,7 +75,10 @@ pub(crate) struct Receipt {
 
 impl Writes {
     pub(crate) fn statement(mut self) -> Statement {
-        let mut to = Statement::default();
+        // What comes together in a large group is a matter of chance, and each text is a plan to
+        // make, on each connection: where runs begin and others go on, all of a turn is there.
+        let whole = !self.born.is_empty() && self.runs.len() >= limits::WHOLE_FROM;
+        let mut to = Statement { whole, ..Statement::default() };
         to.fence(&self);
         to.born(&self.born, &mut self.labels);
         to.runs(&self.runs);
@@ -101,9 +105,16 @@ impl Writes {
 pub(crate) struct Statement {
     parts: Vec<String>,
     values: Vec<Box<dyn Bind + Send>>,
+    /// The parts of usual turns are there, whether or not they have rows.
+    whole: bool,
 }
 
 impl Statement {
+    /// Whether a part of usual turns is left out.
+    fn omits(&self, empty: bool) -> bool {
+        empty && !self.whole
+    }
+
     /// Adds a value; answers how it is called in the text.
     fn value(&mut self, value: impl Bind + Send + 'static, kind: &str) -> String {
         self.values.push(Box::new(value));

@@ -93,6 +93,7 @@ impl Work for Group<'_> {
             for call in self.0.iter() {
                 (0..call.items()).for_each(|item| call.wants(item, &mut wants));
             }
+            tx.recall(&mut wants);
             tx.prefetch(wants).await?;
             for call in self.0.iter_mut() {
                 for item in 0..call.items() {
@@ -111,6 +112,7 @@ impl Work for Alone<'_> {
         Box::pin(async move {
             let mut wants = Wants::default();
             self.0.wants(self.1, &mut wants);
+            tx.recall(&mut wants);
             tx.prefetch(wants).await?;
             self.0.run(self.1, tx).await
         })

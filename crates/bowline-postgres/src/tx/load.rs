@@ -11,7 +11,7 @@ use bowline_store::{
 use futures_util::future::try_join4;
 use uuid::Uuid;
 
-use super::{Kept, Loaded, Named, Slot, Tx};
+use super::{Kept, Loaded, Named, Slot, Trust, Tx};
 use crate::{
     activity::{self, Activity},
     blob::{self, int, number},
@@ -28,17 +28,48 @@ pub(crate) struct Wants {
     pub(crate) ids: BTreeSet<(Namespace, WorkflowId)>,
     pub(crate) activities: BTreeSet<(RunId, EventId)>,
     pub(crate) epochs: BTreeSet<Epoch>,
+    /// Those of the runs that this process holds, as far as it knows.
+    pub(crate) held: BTreeSet<RunId>,
+    /// Those of the runs that begin with the group, under ids that were just made.
+    pub(crate) new: BTreeSet<RunId>,
 }
 
 impl Tx<'_> {
+    /// Takes what this process knows without reading: rows of runs that it holds, as its own last
+    /// write left them; that it is alive; and that nobody has used an id that was just made. The
+    /// statement compares all of it, by `rev`, by the member's state and by the table's key.
+    pub(crate) fn recall(&mut self, wants: &mut Wants) {
+        let Some((own, _)) = self.shared.member() else { return };
+        if self.trust != Trust::Memory {
+            return;
+        }
+        for rows in self.shared.held.take(&wants.held, own) {
+            self.assumed = true;
+            let (run, activities) = (rows.run, rows.activities);
+            for row in &activities {
+                wants.activities.remove(&(row.run, row.number));
+            }
+            self.know_activities(&[], activities);
+            self.know_runs(&[], vec![(run.head.run, Ok(run))]);
+        }
+        for id in &wants.new {
+            self.assumed = true;
+            self.runs.entry(*id).or_insert(Slot::Absent);
+        }
+        if wants.epochs.remove(&own) {
+            self.assumed = true;
+            self.members.insert(own, true);
+        }
+    }
+
     /// Reads what is wanted, in one go where nothing is locked.
     pub(crate) async fn prefetch(&mut self, wants: Wants) -> Outcome<()> {
-        let Wants { runs, ids, activities, epochs } = wants;
+        let Wants { runs, ids, activities, epochs, .. } = wants;
         let runs: Vec<RunId> = runs.into_iter().filter(|id| !self.runs.contains_key(id)).collect();
         let ids: Vec<_> = ids.into_iter().collect();
         let activities: Vec<_> = activities.into_iter().collect();
         let epochs: Vec<Epoch> = epochs.into_iter().collect();
-        if self.locking {
+        if self.trust == Trust::Locks {
             // One after the other: a row must be read after its run was locked.
             let named = self.fetch_ids(&ids).await?;
             self.know_ids(&ids, named);
@@ -51,6 +82,9 @@ impl Tx<'_> {
             self.know_activities(&activities, rows);
             let alive = self.fetch_members(&epochs).await?;
             self.know_members(&epochs, alive);
+            return Ok(());
+        }
+        if runs.is_empty() && ids.is_empty() && activities.is_empty() && epochs.is_empty() {
             return Ok(());
         }
         // The runs first: a row that is newer than its run's number is refused by the fence, and
@@ -96,7 +130,7 @@ impl Tx<'_> {
     }
 
     fn runs_text(&self) -> String {
-        let lock = match self.locking {
+        let lock = match self.trust == Trust::Locks {
             true => " ORDER BY r.namespace, r.run FOR UPDATE OF r",
             false => "",
         };
@@ -155,7 +189,7 @@ impl Tx<'_> {
     }
 
     fn ids_text(&self) -> String {
-        let lock = match self.locking {
+        let lock = match self.trust == Trust::Locks {
             true => " ORDER BY i.namespace, i.workflow_id FOR UPDATE OF i",
             false => "",
         };

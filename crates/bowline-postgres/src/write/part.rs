@@ -210,7 +210,7 @@ impl Statement {
             picked.collect::<Vec<(WorkflowId, RunId)>>()
         };
         let new = some(|before, after| after.filter(|_| before.is_none()));
-        if !new.is_empty() {
+        if !self.omits(new.is_empty()) {
             let keys = self.keys(new.iter().map(|(_, run)| *run));
             let texts = self.value(texts(&new), "text[]");
             self.insert("ids", "namespace, run, workflow_id", &[keys, texts], "");
@@ -240,7 +240,7 @@ impl Statement {
     }
 
     pub(super) fn labels(&mut self, labels: &BTreeMap<RunId, LabelEdit>) {
-        if labels.is_empty() {
+        if self.omits(labels.is_empty()) {
             return;
         }
         let keys = self.keys(labels.keys().copied());
@@ -275,7 +275,7 @@ impl Statement {
     }
 
     pub(super) fn history(&mut self, history: &[(RunId, Batch)]) {
-        if history.is_empty() {
+        if self.omits(history.is_empty()) {
             return;
         }
         let values = [

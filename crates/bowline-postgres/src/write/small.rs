@@ -21,7 +21,7 @@ impl Statement {
             .filter(|(_, own)| own.upto.0 > 0)
             .map(|(run, own)| (*run, int(own.upto.0)))
             .collect();
-        if !read.is_empty() {
+        if !self.omits(read.is_empty()) {
             let keys = self.keys(read.iter().map(|(run, _)| *run));
             let upto = read.iter().map(|(_, upto)| *upto).collect::<Vec<i64>>();
             let upto = self.value(upto, "int8[]");
@@ -40,7 +40,7 @@ impl Statement {
         }
         let new: Vec<_> =
             mail.iter().flat_map(|(run, own)| own.added.iter().map(|new| (*run, new))).collect();
-        if new.is_empty() {
+        if self.omits(new.is_empty()) {
             return;
         }
         let requests: Vec<Option<String>> =
@@ -107,7 +107,7 @@ impl Statement {
     }
 
     pub(super) fn new_activities(&mut self, rows: &[Activity]) {
-        if rows.is_empty() {
+        if self.omits(rows.is_empty()) {
             return;
         }
         let queues: Vec<String> =
@@ -124,7 +124,7 @@ impl Statement {
     }
 
     pub(super) fn old_activities(&mut self, rows: &[(RunId, EventId)]) {
-        if !rows.is_empty() {
+        if !self.omits(rows.is_empty()) {
             let rows: Vec<(RunId, i64)> = rows.iter().map(|(run, n)| (*run, int(n.0))).collect();
             self.delete_numbered("activities", &rows);
         }
@@ -161,7 +161,7 @@ impl Statement {
     }
 
     pub(super) fn silenced(&mut self, runs: &BTreeSet<RunId>) {
-        if !runs.is_empty() {
+        if !self.omits(runs.is_empty()) {
             let keys = self.keys(runs.iter().copied());
             self.change(format!(
                 "DELETE FROM @alarms AS a USING unnest({keys}) AS n (namespace, run) \

@@ -3,6 +3,7 @@
 mod conformance;
 mod crowd;
 mod fault;
+mod held;
 mod messages;
 mod open;
 mod place;

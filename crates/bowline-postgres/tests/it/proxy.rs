@@ -31,6 +31,7 @@ pub(crate) struct Proxy {
     port: u16,
     next: Arc<AtomicU8>,
     cuts: Arc<AtomicU64>,
+    looks: Arc<AtomicU64>,
 }
 
 impl Proxy {
@@ -44,13 +45,14 @@ impl Proxy {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let port = listener.local_addr().expect("it has a number").port();
         let (next, cuts) = (Arc::new(AtomicU8::new(0)), Arc::new(AtomicU64::new(0)));
-        let proxy = Self { port, next: next.clone(), cuts: cuts.clone() };
+        let looks = Arc::new(AtomicU64::new(0));
+        let proxy = Self { port, next: next.clone(), cuts: cuts.clone(), looks: looks.clone() };
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect((target.0.as_str(), target.1)) else {
                     continue;
                 };
-                pass(client, server, next.clone(), cuts.clone());
+                pass(client, server, next.clone(), cuts.clone(), looks.clone());
             }
         });
         let user = config.get_user().expect("the URL names a user").to_owned();
@@ -64,13 +66,24 @@ impl Proxy {
         self.next.store(cut as u8, Ordering::SeqCst);
     }
 
+    /// How many statements have read rows of runs, and changed none.
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks.load(Ordering::SeqCst)
+    }
+
     /// How often that has happened.
     pub(crate) fn cuts(&self) -> u64 {
         self.cuts.load(Ordering::SeqCst)
     }
 }
 
-fn pass(client: TcpStream, server: TcpStream, next: Arc<AtomicU8>, cuts: Arc<AtomicU64>) {
+fn pass(
+    client: TcpStream,
+    server: TcpStream,
+    next: Arc<AtomicU8>,
+    cuts: Arc<AtomicU64>,
+    looks: Arc<AtomicU64>,
+) {
     let doomed = Arc::new(AtomicU8::new(Cut::Never as u8));
     let (mut answers, mut back) =
         (server.try_clone().expect("a handle"), client.try_clone().expect("a handle"));
@@ -92,6 +105,9 @@ fn pass(client: TcpStream, server: TcpStream, next: Arc<AtomicU8>, cuts: Arc<Ato
         let (mut from, mut to) = (client, server);
         let mut messages = Messages::default();
         while let Some(message) = messages.next(&mut from) {
+            if messages.is_look(&message) {
+                looks.fetch_add(1, Ordering::SeqCst);
+            }
             let notes = next.load(Ordering::SeqCst) == Cut::Note as u8;
             if (notes && messages.is_note(&message)) || (!notes && messages.is_change(&message)) {
                 let cut = next.swap(Cut::Never as u8, Ordering::SeqCst);
