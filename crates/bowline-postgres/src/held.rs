@@ -121,3 +121,101 @@ fn weight(rows: &Rows) -> usize {
     };
     size_of::<Entry>() + rows.activities.iter().map(activity).sum::<usize>()
 }
+
+#[cfg(test)]
+mod tests {
+    use bowline_core::{
+        ActivityLive, ActivitySpec, Birth, Event, EventId, Fence, Holder, Link, Namespace, Payload,
+        Reuse, Time, TurnRecord, WorkflowStarted, start,
+    };
+    use bowline_store::Head;
+
+    use super::*;
+
+    const OWN: Epoch = Epoch(3);
+
+    fn id(uuid: u128) -> RunId {
+        RunId { namespace: Namespace(1), uuid }
+    }
+
+    fn held(uuid: u128, rev: i64) -> Rows {
+        let started = WorkflowStarted { workflow_id: "w".into(), ..WorkflowStarted::default() };
+        let kind = started.clone().into();
+        let first = Event { id: EventId(1), time: Time(1), kind, notes: Vec::new(), wire: None };
+        let birth = Birth {
+            run: id(uuid),
+            events: vec![first],
+            record: TurnRecord::default(),
+            alarms: Vec::new(),
+            activities: Vec::new(),
+            wake: true,
+            reuse: Reuse::Allow,
+            link: Link::None,
+        };
+        let (mut head, _) = Head::born(&birth).expect("it begins");
+        head.holder = Some(Fence { epoch: OWN, counter: 1 });
+        let mut run = Run::born(head, &started, 1);
+        run.rev = rev;
+        Rows { run, activities: Vec::new() }
+    }
+
+    fn with_input(uuid: u128, activities: u64, bytes: usize) -> Rows {
+        let input = Some(Payload::json("x".repeat(bytes)));
+        let spec = ActivitySpec { input, ..ActivitySpec::default() };
+        let mut live = ActivityLive::queued(Time(1), Time(1));
+        let holder = Holder::Native(Fence { epoch: OWN, counter: 2 });
+        start(&mut live, holder, "worker".into(), Time(1));
+        let row = |n| Activity::new(id(uuid), EventId(n), spec.clone(), live.clone());
+        Rows { activities: (1..=activities).map(row).collect(), ..held(uuid, 1) }
+    }
+
+    fn take(kept: &Held, uuid: u128) -> Option<Rows> {
+        kept.take(&BTreeSet::from([id(uuid)]), OWN).pop()
+    }
+
+    #[test]
+    fn rows_are_taken_once_and_the_newest_are_kept() {
+        let kept = Held::default();
+        kept.keep(OWN, [held(1, 5), held(1, 4)].into_iter());
+        assert_eq!(take(&kept, 1).map(|rows| rows.run.rev), Some(5));
+        assert!(take(&kept, 1).is_none(), "whoever has them brings them back");
+        kept.keep(OWN, [held(1, 6)].into_iter());
+        kept.forget(id(1));
+        assert!(take(&kept, 1).is_none());
+    }
+
+    #[test]
+    fn only_rows_of_own_runs_are_kept() {
+        let kept = Held::default();
+        kept.keep(OWN, [held(1, 5)].into_iter());
+        let mut released = held(1, 6);
+        released.run.head.holder = None;
+        kept.keep(OWN, [released].into_iter());
+        assert!(take(&kept, 1).is_none(), "what was known of it is old");
+        kept.keep(OWN, [held(2, 1)].into_iter());
+        let other = BTreeSet::from([id(2)]);
+        assert!(kept.take(&other, Epoch(4)).is_empty(), "it was held under another epoch");
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let kept = Held::default();
+        let runs = limits::HELD_MAX as u128 + 10;
+        kept.keep(OWN, (0..runs).map(|uuid| held(uuid, 1)));
+        assert!(take(&kept, 9).is_none() && take(&kept, 10).is_some(), "the oldest went");
+        kept.forget_all();
+        let bytes = limits::HELD_RUN_BYTES / 2;
+        let runs = (limits::HELD_BYTES / bytes) as u128 + 10;
+        kept.keep(OWN, (0..runs).map(|uuid| with_input(uuid, 1, bytes)));
+        assert!(take(&kept, 0).is_none() && take(&kept, runs - 1).is_some());
+        assert!(kept.0.lock().bytes <= limits::HELD_BYTES);
+        kept.keep(OWN, [with_input(0, 1, limits::HELD_RUN_BYTES)].into_iter());
+        assert!(take(&kept, 0).is_none(), "it is too large for memory");
+        let many = limits::HELD_ACTIVITIES as u64 + 1;
+        kept.keep(OWN, [with_input(0, many, 1), with_input(1, many - 1, 1)].into_iter());
+        let count = |uuid| take(&kept, uuid).map(|rows| rows.activities.len());
+        assert_eq!((count(0), count(1)), (Some(0), Some(limits::HELD_ACTIVITIES)));
+        let inner = kept.0.lock();
+        assert_eq!(inner.ages.len(), inner.rows.len());
+    }
+}

@@ -22,7 +22,7 @@ pub(crate) const HELD_MAX: usize = 2_000;
 /// About how many bytes these rows take, all together.
 pub(crate) const HELD_BYTES: usize = 8 * 1024 * 1024;
 /// About how many bytes the rows of one run may take.
-pub(crate) const HELD_RUN_BYTES: usize = 16 * 1024;
+pub(crate) const HELD_RUN_BYTES: usize = 32 * 1024;
 /// Activities of one run that are kept with it; of a run with more, none are.
 pub(crate) const HELD_ACTIVITIES: usize = 16;
 /// Unread messages that a commit answers with.

@@ -10,8 +10,6 @@ pub(crate) struct Messages {
     changes: BTreeSet<Vec<u8>>,
     /// Names of prepared statements that notify others.
     notes: BTreeSet<Vec<u8>>,
-    /// Names of prepared statements that read rows of runs, and change none.
-    looks: BTreeSet<Vec<u8>>,
 }
 
 impl Messages {
@@ -45,26 +43,6 @@ impl Messages {
             }
             b'B' => self.changes.contains(second.unwrap_or_default()),
             b'Q' => first.is_some_and(|sql| sql.starts_with(b"COMMIT")),
-            _ => false,
-        }
-    }
-
-    /// Whether a message has the server read what decisions are made on; remembers what was
-    /// prepared to do so.
-    pub(crate) fn is_look(&mut self, message: &[u8]) -> bool {
-        let mut texts = message.get(5..).unwrap_or_default().split(|byte| *byte == 0);
-        let (first, second) = (texts.next(), texts.next().unwrap_or_default());
-        match message[0] {
-            b'P' => {
-                let sql = String::from_utf8_lossy(second);
-                let tables =
-                    [".runs", ".activities", ".inbox", ".ids", ".members WHERE epoch = ANY"];
-                if sql.starts_with("SELECT") && tables.iter().any(|table| sql.contains(table)) {
-                    self.looks.insert(first.unwrap_or_default().to_vec());
-                }
-                false
-            }
-            b'B' => self.looks.contains(second),
             _ => false,
         }
     }

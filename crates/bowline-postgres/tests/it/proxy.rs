@@ -3,6 +3,7 @@
 //! or after it was done and before anybody was told.
 
 use std::{
+    collections::BTreeSet,
     io::{Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
@@ -77,6 +78,32 @@ impl Proxy {
     }
 }
 
+/// Names of prepared statements that read rows of runs, and change none.
+#[derive(Default)]
+struct Looks(BTreeSet<Vec<u8>>);
+
+impl Looks {
+    /// Whether a message has the server read what decisions are made on; remembers what was
+    /// prepared to do so.
+    fn is_look(&mut self, message: &[u8]) -> bool {
+        let mut texts = message.get(5..).unwrap_or_default().split(|byte| *byte == 0);
+        let (first, second) = (texts.next().unwrap_or_default(), texts.next().unwrap_or_default());
+        match message[0] {
+            b'P' => {
+                let sql = String::from_utf8_lossy(second);
+                let tables =
+                    [".runs", ".activities", ".inbox", ".ids", ".members WHERE epoch = ANY"];
+                if sql.starts_with("SELECT") && tables.iter().any(|table| sql.contains(table)) {
+                    self.0.insert(first.to_vec());
+                }
+                false
+            }
+            b'B' => self.0.contains(second),
+            _ => false,
+        }
+    }
+}
+
 fn pass(
     client: TcpStream,
     server: TcpStream,
@@ -103,9 +130,9 @@ fn pass(
     });
     thread::spawn(move || {
         let (mut from, mut to) = (client, server);
-        let mut messages = Messages::default();
+        let (mut messages, mut looked) = (Messages::default(), Looks::default());
         while let Some(message) = messages.next(&mut from) {
-            if messages.is_look(&message) {
+            if looked.is_look(&message) {
                 looks.fetch_add(1, Ordering::SeqCst);
             }
             let notes = next.load(Ordering::SeqCst) == Cut::Note as u8;
