@@ -9,7 +9,7 @@ use bowline_engine::{CancelRequest, Engine, StartOptions};
 
 use crate::{
     child::PATIENCE,
-    flows::QUEUE,
+    flows::{QUEUE, holds},
     kill::{Team, parent},
     longer,
     schema::Schema,
@@ -54,6 +54,7 @@ async fn a_process_that_hangs_is_given_up_and_enters_again() {
     hangs.says("at work").await;
     let start = |id: &str| engine.start(StartOptions::new("hold", id, QUEUE, None));
     let run = within("a start", start("hold")).await;
+    hangs.says(&holds(run)).await;
     let held = runs(&engine, run, 1).await;
     let mut other = begin();
     other.says("at work").await;
@@ -72,6 +73,7 @@ async fn a_process_that_hangs_is_given_up_and_enters_again() {
     // It is alone, and works.
     other.kill();
     runs(&engine, run, 3).await;
+    hangs.says_times(&holds(run), 2).await;
     let request = CancelRequest::new("enough", "parent");
     within("a cancel", engine.cancel_one(run, held, request)).await;
     let told = RunEnding::Completed(Some(Payload::json("\"told\"")));

@@ -11,7 +11,7 @@ use bowline_engine::{CancelRequest, Engine, StartOptions};
 use bowline_store::Phase;
 
 use crate::{
-    flows::{QUEUE, add},
+    flows::{QUEUE, add, holds},
     kill::parent,
     schema::Schema,
     verify::{ending, verify, within},
@@ -42,8 +42,8 @@ async fn everything(schema: &Schema) {
     let mut other = Worker::begin(&schema.life, &promises);
     other.says("at work").await;
     cancel_a_run(&engine, &mut other).await;
-    cancel_one_activity(&engine).await;
-    cancel_many(&engine).await;
+    cancel_one_activity(&engine, &mut other).await;
+    cancel_many(&engine, &mut other).await;
     cancel_a_tree(&engine).await;
     terminate(&engine).await;
     updates_queries_and_signals(&engine).await;
@@ -56,19 +56,17 @@ async fn start(engine: &Engine, name: &str, id: &str) -> RunId {
     within("a start", engine.start(StartOptions::new(name, id, QUEUE, None))).await
 }
 
-/// Waits until so many attempts run, and says which the first is.
-async fn running(engine: &Engine, run: RunId, count: usize) -> EventId {
+/// Waits until an attempt runs, and says of which activity.
+async fn running(engine: &Engine, run: RunId) -> EventId {
     let looks = async {
         loop {
             let left = engine.leftovers(run).await?;
-            let mut running = left.attempts.iter().filter(|line| line.running);
-            let first = running.next().map(|line| line.activity);
-            if let Some(first) = first.filter(|_| running.count() + 1 >= count) {
-                return Ok::<_, bowline_engine::Error>(first);
+            if let Some(line) = left.attempts.iter().find(|line| line.running) {
+                return Ok::<_, bowline_engine::Error>(line.activity);
             }
         }
     };
-    within("attempts to run", looks).await
+    within("an attempt to run", looks).await
 }
 
 async fn cancel(engine: &Engine, run: RunId) {
@@ -81,16 +79,18 @@ async fn cancel(engine: &Engine, run: RunId) {
 
 async fn cancel_a_run(engine: &Engine, other: &mut Worker) {
     let run = start(engine, "hold", "cancelled").await;
-    running(engine, run, 1).await;
+    // What is cancelled before the answer of its claim has come never begins.
+    other.says(&holds(run)).await;
     cancel(engine, run).await;
     other.says("told").await;
     assert!(matches!(ending(engine, run).await, RunEnding::Cancelled(..)));
 }
 
 /// The workflow sees the outcome and goes on.
-async fn cancel_one_activity(engine: &Engine) {
+async fn cancel_one_activity(engine: &Engine, other: &mut Worker) {
     let run = start(engine, "hold", "operated").await;
-    let activity = running(engine, run, 1).await;
+    other.says(&holds(run)).await;
+    let activity = running(engine, run).await;
     let request = CancelRequest::new("this one", "an operator");
     within("a cancel", engine.cancel_one(run, activity, request)).await;
     let told = RunEnding::Completed(Some(Payload::json("\"told\"")));
@@ -98,16 +98,16 @@ async fn cancel_one_activity(engine: &Engine) {
 }
 
 /// A hundred at once, by a mark.
-async fn cancel_many(engine: &Engine) {
+async fn cancel_many(engine: &Engine, other: &mut Worker) {
     let run = start(engine, "fan", "many").await;
-    running(engine, run, 100).await;
+    other.says_times(&holds(run), 100).await;
     cancel(engine, run).await;
 }
 
 /// A run with a clean-up and a child, somewhere in the middle of it.
 async fn cancel_a_tree(engine: &Engine) {
     let run = start(engine, "order", "tree").await;
-    running(engine, run, 1).await;
+    running(engine, run).await;
     cancel(engine, run).await;
     let head = within("a look", engine.head(run)).await;
     assert_eq!(head.status, Status::Cancelled);
@@ -116,7 +116,7 @@ async fn cancel_a_tree(engine: &Engine) {
 /// The run is closed long before its code has stopped: only the row of the activity can tell.
 async fn terminate(engine: &Engine) {
     let run = start(engine, "linger", "terminated").await;
-    running(engine, run, 1).await;
+    running(engine, run).await;
     let cause = Cause::requested("no more", "an operator");
     let receipt = within("it", engine.terminate(run, cause)).await;
     let left = within("it to be clean", engine.wait(receipt, Phase::Clean)).await;

@@ -106,7 +106,14 @@ impl Worker {
 
     /// Waits until it has said a line.
     pub(crate) async fn says(&mut self, what: &str) {
-        let said = self.said.wait_for(|(_, others)| others.iter().any(|line| line.contains(what)));
+        self.says_times(what, 1).await;
+    }
+
+    /// Waits until it has said a line so many times.
+    pub(crate) async fn says_times(&mut self, what: &str, times: usize) {
+        let count =
+            |others: &[String]| others.iter().filter(|line| line.contains(what)).count() >= times;
+        let said = self.said.wait_for(|(_, others)| count(others));
         let heard = tokio::time::timeout(PATIENCE, said).await;
         let heard = heard.unwrap_or_else(|_| panic!("a child never said {what}")).map(drop);
         heard.unwrap_or_else(|_| panic!("a child ended and did not say {what}"));
