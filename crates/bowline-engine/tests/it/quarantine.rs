@@ -130,7 +130,7 @@ async fn a_thread_that_is_stuck_is_replaced_and_its_other_runs_finish(world: Wor
         .builder()
         .clock(Arc::new(SystemClock::default()))
         .threads(1)
-        .stuck_after(Duration::from_millis(200))
+        .stuck_after(Duration::from_millis(600))
         .flow("wait", |ctx, _| async move {
             ctx.signals("go").recv().await;
             Ok(None)
@@ -139,7 +139,7 @@ async fn a_thread_that_is_stuck_is_replaced_and_its_other_runs_finish(world: Wor
             let free = loose.clone();
             async move {
                 while !free.load(Ordering::SeqCst) {
-                    std::thread::yield_now();
+                    std::thread::park_timeout(Duration::from_millis(1));
                 }
                 Ok(None)
             }

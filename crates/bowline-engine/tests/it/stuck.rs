@@ -34,7 +34,7 @@ impl Trap {
         let opened = self.0.clone();
         move || {
             while !opened.load(Ordering::Relaxed) {
-                std::thread::yield_now();
+                std::thread::park_timeout(Duration::from_millis(1));
             }
         }
     }
@@ -52,7 +52,8 @@ fn build(world: &World, trap: &Trap) -> Builder {
         .builder()
         .clock(Arc::new(SystemClock::default()))
         .threads(1)
-        .stuck_after(Duration::from_millis(200))
+        // Longer than a healthy turn waits for a processor on a machine that has much else to do.
+        .stuck_after(Duration::from_millis(600))
         .flow("stuck", move |ctx, _| {
             let stuck = stuck.clone();
             async move {
