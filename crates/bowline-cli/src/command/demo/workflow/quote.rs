@@ -16,6 +16,7 @@ pub(super) async fn ask_supplier(ctx: ActivityCtx, supplier: String) -> bowline:
     if supplier == "far" {
         return Err(until_told(&ctx).await.into());
     }
-    latency(3_500).await;
+    // Long enough for the worker to be killed first, on a machine that is busy with other things.
+    latency(6_500).await;
     Ok(format!("{supplier} asks 420"))
 }
