@@ -1,4 +1,4 @@
-//! The Java SDK, with its default settings but one (docs/temporal.md); it replays every history
+//! The Java SDK, with its default settings but two (docs/temporal.md); it replays every history
 //! itself.
 
 use std::{path::PathBuf, process::Command};

@@ -8,7 +8,7 @@ from stage import QUEUE, replay_all, run, until
 from temporalio.client import Client
 
 
-async def begin(client: Client, limit: str = "15") -> None:
+async def begin(client: Client, limit: str = "30") -> None:
     """Runs in every state: at rest, after an update, with running activities that have so many
     seconds."""
     chat = await client.start_workflow(Chat.run, id="chat", task_queue=QUEUE)

@@ -8,10 +8,13 @@ from stage import run
 from temporalio import workflow
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
+from temporalio.service import RetryConfig
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from flows import SOON, greet
 
+# A machine that has much else to do needs more than ten seconds to start a server again.
+PATIENT = RetryConfig(max_elapsed_time_millis=90_000, max_interval_millis=1_000, max_retries=200)
 TIMED_OUT = {
     EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT,
     EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT,
@@ -33,10 +36,10 @@ class Steps:
 
 async def main() -> None:
     logging.disable(logging.WARNING)
-    client = await Client.connect(sys.argv[1])
+    client = await Client.connect(sys.argv[1], retry_config=PATIENT)
     parts = {"workflows": [Steps], "activities": [greet]}
     runner = UnsandboxedWorkflowRunner()
-    at = await Client.connect(sys.argv[1])
+    at = await Client.connect(sys.argv[1], retry_config=PATIENT)
     async with Worker(at, task_queue="steady", workflow_runner=runner, **parts):
         for round in range(3):
             runs = [f"{round} {number}" for number in range(12)]

@@ -4,6 +4,7 @@ import io.temporal.client.WorkflowClient;
 import io.temporal.serviceclient.WorkflowServiceStubs;
 import io.temporal.serviceclient.WorkflowServiceStubsOptions;
 import io.temporal.worker.WorkerFactory;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -55,7 +56,11 @@ public final class Main {
 
   public static void main(String[] arguments) throws Exception {
     var names = Arrays.asList(arguments).subList(1, arguments.length);
-    var options = WorkflowServiceStubsOptions.newBuilder().setTarget(arguments[0]).build();
+    // The first call takes long where there is hardly a processor for all that it has to load.
+    var options = WorkflowServiceStubsOptions.newBuilder()
+        .setTarget(arguments[0])
+        .setRpcTimeout(Duration.ofMinutes(1))
+        .build();
     var service = WorkflowServiceStubs.newServiceStubs(options);
     var client = WorkflowClient.newInstance(service);
     var factory = WorkerFactory.newInstance(client);
