@@ -139,11 +139,16 @@ func Cancels(ctx workflow.Context, key string) (string, error) {
 
 // Beats waits for an activity that heartbeats: one that can be cancelled, or one that is lost.
 func Beats(ctx workflow.Context, name, key string) (string, error) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	options := workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute,
-		HeartbeatTimeout:    4 * time.Second,
+		// The SDK waits for four fifths of it: the rest is for a machine that has much else to do.
+		HeartbeatTimeout:    10 * time.Second,
 		WaitForCancellation: true,
-	})
+	}
+	if name == "HalfWay" {
+		options.HeartbeatTimeout = 4 * time.Second
+	}
+	ctx = workflow.WithActivityOptions(ctx, options)
 	if name == "HalfWay" {
 		var said string
 		err := workflow.ExecuteActivity(ctx, HalfWay).Get(ctx, &said)

@@ -190,7 +190,7 @@ class Beats:
             beating,
             key,
             start_to_close_timeout=SOON,
-            heartbeat_timeout=timedelta(seconds=1),
+            heartbeat_timeout=timedelta(seconds=2),
             retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=50)),
         )
 
