@@ -37,9 +37,9 @@ pub(super) async fn ship(ctx: ActivityCtx, _item: String) -> bowline::Result<Str
     Err(until_told(&ctx).await.into())
 }
 
-/// Slow, so that the worker can be killed in the middle of it.
-pub(super) async fn refund(payment: String) -> bowline::Result<String> {
-    latency(2_000).await;
+/// Slow at first, so that the worker is killed in the middle of it on any machine.
+pub(super) async fn refund(ctx: ActivityCtx, payment: String) -> bowline::Result<String> {
+    latency(if ctx.info().attempt == 1 { 60_000 } else { 2_000 }).await;
     Ok(format!("refunded {payment}"))
 }
 

@@ -16,7 +16,7 @@ pub(super) async fn ask_supplier(ctx: ActivityCtx, supplier: String) -> bowline:
     if supplier == "far" {
         return Err(until_told(&ctx).await.into());
     }
-    // Long enough for the worker to be killed first, on a machine that is busy with other things.
-    latency(6_500).await;
+    // Slow at first, so that the worker is killed before anybody has won, on any machine.
+    latency(if ctx.info().attempt == 1 { 60_000 } else { 3_500 }).await;
     Ok(format!("{supplier} asks 420"))
 }
