@@ -122,10 +122,11 @@ fn runs_are_terminated_deleted_and_listed() {
 fn a_workflow_that_never_returns_is_parked_as_it_would_be() {
     async fn stuck(_: Ctx) -> bowline::Result<()> {
         let (_keep, never) = std::sync::mpsc::channel::<()>();
-        let _ = never.recv_timeout(Duration::from_secs(2));
+        let _ = never.recv_timeout(Duration::from_secs(20));
         Ok(())
     }
-    let app = app().workflow(stuck).stuck_after(Duration::from_millis(50));
+    // By the wall: long enough for a busy machine to let the thread begin.
+    let app = app().workflow(stuck).stuck_after(Duration::from_secs(2));
     bowline::test::run(app, async |t| {
         let run = t.start(stuck, "s", ()).await.unwrap();
         let error = run.result().await.unwrap_err().to_string();
