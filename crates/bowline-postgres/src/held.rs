@@ -125,8 +125,8 @@ fn weight(rows: &Rows) -> usize {
 #[cfg(test)]
 mod tests {
     use bowline_core::{
-        ActivityLive, ActivitySpec, Birth, Event, EventId, Fence, Holder, Link, Namespace, Payload,
-        Reuse, Time, TurnRecord, WorkflowStarted, start,
+        ActivityLive, ActivitySpec, Begin, EventId, Fence, Holder, Link, Namespace, Payload, Reuse,
+        Time, WorkflowStarted, begin, start,
     };
     use bowline_store::Head;
 
@@ -140,18 +140,15 @@ mod tests {
 
     fn held(uuid: u128, rev: i64) -> Rows {
         let started = WorkflowStarted { workflow_id: "w".into(), ..WorkflowStarted::default() };
-        let kind = started.clone().into();
-        let first = Event { id: EventId(1), time: Time(1), kind, notes: Vec::new(), wire: None };
-        let birth = Birth {
+        let birth = begin(Begin {
             run: id(uuid),
-            events: vec![first],
-            record: TurnRecord::default(),
-            alarms: Vec::new(),
-            activities: Vec::new(),
-            wake: true,
+            started: started.clone(),
             reuse: Reuse::Allow,
             link: Link::None,
-        };
+            signals: Vec::new(),
+            wire: None,
+            now: Time(1),
+        });
         let (mut head, _) = Head::born(&birth).expect("it begins");
         head.holder = Some(Fence { epoch: OWN, counter: 1 });
         let mut run = Run::born(head, &started, 1);
