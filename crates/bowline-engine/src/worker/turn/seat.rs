@@ -32,9 +32,7 @@ impl Seat {
             sent = self.mailbox.send(work) => sent.is_ok(),
         }
     }
-}
 
-impl Seat {
     /// Tells the thread what became of a commit. Where nothing follows from that, it is not woken
     /// for it, and reads it before whatever it does next.
     pub(super) async fn answer(
