@@ -108,6 +108,24 @@ impl Batch {
         Some(Self { first, last, bytes: Blob::from(encode(events)) })
     }
 
+    /// Makes one row of two of which the second follows the first, without reading their events.
+    ///
+    /// # Errors
+    /// If the bytes of either are no events at all.
+    pub fn join(&self, next: &Self) -> Result<Self, Corrupt> {
+        assert_eq!(next.first, self.last.plus(1), "events of a batch have neighbouring ids");
+        let ((before, own), (after, more)) = (items(&self.bytes)?, items(&next.bytes)?);
+        let mut bytes = vec![FORMAT, 0, 0, 0, 0];
+        minicbor::Encoder::new(&mut bytes)
+            .array(before + after)
+            .expect("writing to memory cannot fail");
+        bytes.extend_from_slice(own);
+        bytes.extend_from_slice(more);
+        let sum = checksum(&bytes);
+        bytes[1..HEADER].copy_from_slice(&sum.to_le_bytes());
+        Ok(Self { first: self.first, last: next.last, bytes: Blob::from(bytes) })
+    }
+
     /// Reads the events back.
     ///
     /// # Errors
@@ -120,6 +138,18 @@ impl Batch {
             false => Err(Corrupt::Value("the events have other ids than their row".into())),
         }
     }
+}
+
+/// How many values an envelope of an array has, and their bytes.
+fn items(bytes: &Blob) -> Result<(u64, &[u8]), Corrupt> {
+    let body = bytes.as_slice().get(HEADER..).ok_or(Corrupt::Truncated)?;
+    if bytes.as_slice()[0] != FORMAT {
+        return Err(Corrupt::Newer(bytes.as_slice()[0]));
+    }
+    let mut decoder = minicbor::Decoder::new(body);
+    let count = decoder.array().map_err(|error| Corrupt::Value(error.to_string()))?;
+    let count = count.ok_or_else(|| Corrupt::Value("an array without a length".into()))?;
+    Ok((count, &body[decoder.position()..]))
 }
 
 #[cfg(test)]

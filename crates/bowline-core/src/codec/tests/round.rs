@@ -68,6 +68,11 @@ proptest! {
         }
         prop_assert_eq!(&there_and_back(&events), &events);
         let batch = Batch::of(&events).unwrap();
+        for at in 1..events.len() {
+            let (own, more) = (events[..at].to_vec(), events[at..].to_vec());
+            let joined = Batch::of(&own).unwrap().join(&Batch::of(&more).unwrap());
+            prop_assert_eq!(joined.unwrap(), batch.clone());
+        }
         prop_assert_eq!(batch.events().unwrap(), events);
     }
 
