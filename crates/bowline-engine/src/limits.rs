@@ -80,6 +80,6 @@ pub const QUERIES: usize = 10_000;
 /// How long the end of an attempt waits for a turn to be written with.
 pub const OFFER: Duration = Duration::from_millis(20);
 /// How long the start of a run waits for its first turn to be written with.
-pub const AHEAD: Duration = Duration::from_millis(2);
+pub const AHEAD: Duration = Duration::from_millis(5);
 /// How far a workflow thread may be behind and still be given runs that begin here.
 pub const EXPECTED_BEHIND: usize = 64;

@@ -37,6 +37,29 @@ pub(crate) trait Call: Send {
     fn answer(self: Box<Self>);
 }
 
+/// A call that asks for nothing: a lane looks what else there is.
+pub(crate) struct Wake;
+
+impl Call for Wake {
+    fn weight(&self) -> Weight {
+        Weight::default()
+    }
+
+    fn items(&self) -> usize {
+        0
+    }
+
+    fn wants(&self, _: usize, _: &mut Wants) {}
+
+    fn run<'t>(&'t mut self, _: usize, _: &'t mut Tx<'_>) -> BoxFuture<'t, Outcome<()>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn fail(&mut self, _: usize, _: Error) {}
+
+    fn answer(self: Box<Self>) {}
+}
+
 /// A call with items that are answered one by one.
 pub(crate) struct Many<I, O> {
     pub(crate) items: Vec<I>,

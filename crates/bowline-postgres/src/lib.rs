@@ -11,6 +11,7 @@
 
 mod activity;
 mod address;
+mod ahead;
 mod aside;
 mod ask;
 mod blob;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Calls that wait for a lane; whoever comes then waits to be let in.
 pub(crate) const CALLS_MAX: usize = 4_096;
+/// Starts that wait for the first turns of their runs; those of more do not wait.
+pub(crate) const AHEAD_MAX: usize = 4_096;
 /// Rows that a group of calls writes, about. A larger call goes alone.
 pub(crate) const GROUP_ROWS: usize = 2_000;
 /// Bytes that a group of calls writes, about. A larger call goes alone.

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 use crate::{
+    ahead::Ahead,
     ask::Asks,
     db::{Lent, Outcome},
     fault::Fault,
@@ -37,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) identity: i64,
     pub(crate) listeners: Listeners,
     pub(crate) asks: Asks,
+    pub(crate) ahead: Ahead,
     pub(crate) held: Arc<Held>,
     pub(crate) owed: Mutex<Owed>,
     pub(crate) cursor: Mutex<Cursor>,
@@ -95,6 +97,7 @@ impl Shared {
             identity,
             listeners: Listeners::default(),
             asks: Asks::default(),
+            ahead: Ahead::default(),
             held,
             owed: Mutex::default(),
             cursor: Mutex::default(),
@@ -156,6 +159,7 @@ impl Shared {
     pub(crate) fn close(&self) {
         self.stop();
         self.closing.store(true, Ordering::SeqCst);
+        self.ahead.close();
         self.pool.close();
         self.side.close();
     }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
 use crate::{
     PostgresStore, ask,
-    call::{Call, Many},
+    call::{Call, Many, Wake},
     claim, commit,
     db::Outcome,
     find, fire, leftovers, member, post, read,
@@ -36,12 +36,25 @@ impl PostgresStore {
         weigh: fn(&I) -> Weight,
     ) -> Answer<Vec<Result<O>>> {
         let count = items.len();
-        let shut = move || (0..count).map(|_| Err(Error::Shut)).collect();
-        let Some(busy) = self.shared.enter() else { return Box::pin(async move { shut() }) };
         let (reply, answer) = oneshot::channel();
         let answers = items.iter().map(|_| None).collect();
-        let call: Box<dyn Call> =
-            Box::new(Many { items, answers, step, wants, weigh, reply, _busy: busy });
+        match self.shared.enter() {
+            Some(busy) => {
+                let call = Many { items, answers, step, wants, weigh, reply, _busy: busy };
+                self.submit(Box::new(call), answer, count)
+            }
+            None => Box::pin(async move { (0..count).map(|_| Err(Error::Shut)).collect() }),
+        }
+    }
+
+    /// Gives a call to the lanes.
+    fn submit<O: Send + 'static>(
+        &self,
+        call: Box<dyn Call>,
+        answer: oneshot::Receiver<Vec<Result<O>>>,
+        count: usize,
+    ) -> Answer<Vec<Result<O>>> {
+        let shut = move || (0..count).map(|_| Err(Error::Shut)).collect();
         // Handed over at once, so that it is carried out whether or not anybody waits for it. Only
         // where the queue is full does the caller have to wait to be let in.
         match self.calls.try_send(call) {
@@ -57,6 +70,11 @@ impl PostgresStore {
                 })
             }
         }
+    }
+
+    /// Has a lane look what waits. Where the queue is full they are all awake.
+    fn wake(&self) {
+        let _ = self.calls.try_send(Box::new(Wake));
     }
 
     /// An inbox, read with others.
@@ -126,6 +144,33 @@ impl Store for PostgresStore {
     fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>> {
         posts.iter().for_each(|posting| self.shared.clock(posting.now()));
         self.many(posts, post::post, post::wants, Weight::posting)
+    }
+
+    fn post_ahead(&self, posts: Vec<Posting>) -> Option<Answer<Vec<Result<Posted>>>> {
+        let [Posting::Start(start)] = &posts[..] else { return None };
+        let (run, now) = (start.birth.run, start.now);
+        let busy = self.shared.enter()?;
+        self.shared.clock(now);
+        let (reply, answer) = oneshot::channel();
+        let call: Box<dyn Call> = Box::new(Many {
+            items: posts,
+            answers: vec![None],
+            step: post::post,
+            wants: post::wants,
+            weigh: Weight::posting,
+            reply,
+            _busy: busy,
+        });
+        Some(match self.shared.ahead.put(run, call) {
+            None => Box::pin(async move { answer.await.unwrap_or(vec![Err(Error::Shut)]) }),
+            Some(call) => self.submit(call, answer, 1),
+        })
+    }
+
+    fn hurry(&self, run: RunId) {
+        if self.shared.ahead.hurry(run) {
+            self.wake();
+        }
     }
 
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
@@ -224,6 +269,9 @@ impl Store for PostgresStore {
 
     fn shut(&self) -> Answer<()> {
         self.shared.stop();
+        if self.shared.ahead.hurry_all() {
+            self.wake();
+        }
         let shared = self.shared.clone();
         Box::pin(async move {
             shared.rest().await;

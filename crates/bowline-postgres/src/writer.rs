@@ -12,6 +12,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::{
+    ahead,
     call::Call,
     db::Outcome,
     limits,
@@ -23,16 +24,18 @@ use crate::{
 /// One lane, until the store is closed.
 pub(crate) async fn work(shared: Arc<Shared>, calls: Arc<Mutex<Gate>>) {
     loop {
-        let group = calls.lock().await.next().await;
+        let group = calls.lock().await.next(&shared.ahead).await;
         let Some(mut group) = group else { return };
-        let worked = AssertUnwindSafe(run(&shared, &mut group)).catch_unwind().await;
+        shared.ahead.wait(&group.after).await;
+        let worked = AssertUnwindSafe(run(&shared, &mut group.calls)).catch_unwind().await;
+        shared.ahead.written(&group.starts);
         if worked.is_err() {
             let error = Error::Backend("a bug in the store: it panicked, see above".into());
-            for call in &mut group {
+            for call in &mut group.calls {
                 (0..call.items()).for_each(|item| call.fail(item, error.clone()));
             }
         }
-        group.into_iter().for_each(|call| call.answer());
+        group.calls.into_iter().for_each(|call| call.answer());
     }
 }
 
@@ -44,20 +47,21 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// Gathers what is there already, up to a bound.
-    async fn next(&mut self) -> Option<Vec<Box<dyn Call>>> {
+    async fn next(&mut self, ahead: &ahead::Ahead) -> Option<ahead::Group> {
         let first = match self.left.take() {
             Some(left) => left,
             None => self.calls.recv().await?,
         };
         let mut weight = first.weight();
-        let mut group = vec![first];
+        let mut group = ahead::Group::default();
+        ahead.join(first, &mut group);
         while let Ok(call) = self.calls.try_recv() {
             weight = weight.plus(call.weight());
             if weight.rows > limits::GROUP_ROWS || weight.bytes > limits::GROUP_BYTES {
                 self.left = Some(call);
                 break;
             }
-            group.push(call);
+            ahead.join(call, &mut group);
         }
         Some(group)
     }
@@ -65,6 +69,9 @@ impl Gate {
 
 async fn run(shared: &Shared, calls: &mut [Box<dyn Call>]) {
     let items: usize = calls.iter().map(|call| call.items()).sum();
+    if items == 0 {
+        return;
+    }
     let Err(fault) = work::until_done(shared, &mut Group(&mut *calls)).await else { return };
     // Alone it would go wrong in the same way, or wait just as long.
     if items == 1 || fault.is_common() {

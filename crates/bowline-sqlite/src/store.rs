@@ -2,7 +2,7 @@
 
 use std::future::ready;
 
-use bowline_core::{Epoch, Time, Version};
+use bowline_core::{Epoch, RunId, Time, Version};
 use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
     Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
@@ -135,7 +135,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn hurry(&self) {
+    fn hurry(&self, _: RunId) {
         if !self.shared.ahead.is_empty() {
             // A queue that is full needs no wake-up: its thread is awake.
             let _ = self.orders.try_send(Order::Wake);

@@ -64,17 +64,19 @@ pub trait Store: Send + Sync + 'static {
     /// nothing and is answered as it was.
     fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>>;
 
-    /// As [`post`](Self::post), for what a commit is about to follow: it is put off until that or
-    /// any other call comes, and is then carried out before it, in the same transaction. Whoever
-    /// asks for this calls [`hurry`](Self::hurry) if nothing has come for a while. None, and
-    /// nothing done, where a store has no such order.
+    /// As [`post`](Self::post), for the start of a run whose first commit is about to follow: it is
+    /// put off until that or any other call about the run comes, or sooner, and is then carried out
+    /// before it, in the same transaction. Whoever asks for this calls [`hurry`](Self::hurry) if
+    /// nothing has come for a while. None, and nothing done, where a store has no such order.
     fn post_ahead(&self, posts: Vec<Posting>) -> Option<Answer<Vec<Result<Posted>>>> {
         let _ = posts;
         None
     }
 
-    /// Nothing is put off any longer.
-    fn hurry(&self) {}
+    /// The start of a run is put off no longer.
+    fn hurry(&self, run: core::RunId) {
+        let _ = run;
+    }
 
     /// Takes runs that wait for a turn, or for intake; never more than asked for.
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>>;

@@ -111,8 +111,8 @@ pub(crate) trait Local: Send + Sync {
     fn rest(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
     /// Whether it will have the first turn of a run that is about to begin, and by which lease.
     fn expect(&self, birth: &Birth) -> Option<Fence>;
-    /// Whether the thread that expects a run has nothing else to do.
-    fn is_free(&self, run: RunId) -> bool;
+    /// Whether the thread that expects a run comes to it in a moment.
+    fn is_prompt(&self, run: RunId) -> bool;
     /// That run has begun, or begins with the commit of its first turn.
     fn begun(&self, lease: TurnLease);
     /// It has not.

@@ -112,8 +112,8 @@ impl Local for Worker {
         self.threads.expect(birth.run)
     }
 
-    fn is_free(&self, run: RunId) -> bool {
-        self.threads.is_free(run)
+    fn is_prompt(&self, run: RunId) -> bool {
+        self.threads.is_prompt(run)
     }
 
     fn begun(&self, lease: TurnLease) {

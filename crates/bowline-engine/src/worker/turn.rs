@@ -169,11 +169,10 @@ impl Threads {
         Some(fence)
     }
 
-    /// Whether a run's thread has nothing to do.
-    pub(super) fn is_free(&self, run: RunId) -> bool {
-        let seat = self.seats[self.place(run)].read();
-        let waits = limits::THREAD_QUEUE - seat.mailbox.capacity();
-        waits == 0 && seat.shared.busy.lock().is_none()
+    /// Whether the thread of a run that is expected comes to it in a moment: no turn holds it up.
+    pub(super) fn is_prompt(&self, run: RunId) -> bool {
+        let busy = *self.seats[self.place(run)].read().shared.busy.lock();
+        busy.is_none_or(|(_, since)| self.core.now().since(since) <= limits::AHEAD)
     }
 
     /// A run that was expected has begun. If its thread was given up meanwhile, anybody may have

@@ -61,10 +61,10 @@ pub fn a_start_that_is_put_off_comes_before_what_follows(harness: &dyn Harness) 
     assert!(matches!(block_on(answer)[..], [Ok(Posted::Started(begun))] if begun == run));
     assert_eq!(world.take_runs(), [run]);
     let (run, answer) = ahead("order-2").expect("there is an order");
-    world.store().hurry();
+    world.store().hurry(run);
     assert!(matches!(block_on(answer)[..], [Ok(Posted::Started(begun))] if begun == run));
-    let (_, answer) = ahead("order-2").expect("there is an order");
-    world.store().hurry();
+    let (run, answer) = ahead("order-2").expect("there is an order");
+    world.store().hurry(run);
     assert!(matches!(block_on(answer)[..], [Err(Error::IdTaken { .. })]), "as any other start");
 }
 

@@ -180,8 +180,8 @@ impl Core {
         posted
     }
 
-    /// Posts the start of a run that the local worker holds. If its thread is free, that has the
-    /// first turn at once: one transaction writes the beginning and the turn, and if there is no
+    /// Posts the start of a run that the local worker holds. If its thread is prompt, that has the
+    /// first turn meanwhile: one transaction writes the beginning and the turn, and if there is no
     /// beginning there is no turn. Otherwise the lease is given back, to be begun with.
     async fn post_ahead(
         &self,
@@ -190,8 +190,9 @@ impl Core {
         lease: TurnLease,
     ) -> (Result<Posted>, Option<TurnLease>) {
         // Whoever keeps step with the runtime has one thing happen after the other.
-        let is_free = self.mortal.is_none() && local.is_free(lease.run);
-        let ahead = is_free.then(|| self.store.post_ahead(vec![posting.clone()])).flatten();
+        let is_prompt = self.mortal.is_none() && local.is_prompt(lease.run);
+        let run = lease.run;
+        let ahead = is_prompt.then(|| self.store.post_ahead(vec![posting.clone()])).flatten();
         let Some(mut ahead) = ahead else { return (self.post(posting).await, Some(lease)) };
         local.begun(lease);
         let late = {
@@ -203,7 +204,7 @@ impl Core {
             posted = &mut ahead => posted,
             () = late => {
                 // Its code takes its time, or has failed.
-                self.store.hurry();
+                self.store.hurry(run);
                 ahead.await
             }
         };
