@@ -172,22 +172,15 @@ fn consume(tx: &mut Tx<'_>, commit: &Commit) {
 fn write_head(tx: &mut Tx<'_>, commit: &Commit) {
     let head = &mut tx.edit(commit.run).head;
     head.take(commit);
-    if commit.close.is_none() && commit.search.is_none() && commit.memo.is_none() {
-        return;
-    }
-    let label = tx.writes.labels.entry(commit.run).or_default();
-    if let Some(close) = &commit.close {
-        label.closed_at = Some(commit.now);
-        label.deleted |= close.delete;
-        if close.delete {
-            tx.hints.insert(Hint::Sweep);
-        }
+    if commit.close.as_ref().is_some_and(|close| close.delete) {
+        tx.label(commit.run).deleted = true;
+        tx.hints.insert(Hint::Sweep);
     }
     if let Some(search) = &commit.search {
-        label.search = Some(stored::search_bytes(search));
+        tx.label(commit.run).search = Some(stored::search_bytes(search));
     }
     if let Some(memo) = &commit.memo {
-        label.memo = Some(stored::memo_bytes(memo));
+        tx.label(commit.run).memo = Some(stored::memo_bytes(memo));
     }
 }
 

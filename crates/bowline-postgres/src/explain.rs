@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use bowline_core::{
     ActivityLive, ActivitySpec, Alarm, AlarmKind, Batch, Birth, Event, EventId, Link, Namespace,
-    Number, Reuse, RunId, Time, TurnRecord, WorkflowStarted,
+    Number, Reuse, RunId, Status, Time, TurnRecord, WorkflowStarted,
 };
-use bowline_store::Head;
+use bowline_store::{Filter, Head};
 use tokio_postgres::{Client, NoTls};
 
 use crate::{
@@ -15,11 +15,11 @@ use crate::{
     activity::Activity,
     claim,
     db::{PLANS, named},
-    fire,
+    find, fire,
     inbox::Mail,
     member, run,
     run::Run,
-    sweep,
+    sweep, tx,
     write::Writes,
 };
 
@@ -29,15 +29,16 @@ const ROWS: &str = "
     TRUNCATE @runs, @labels, @activities, @alarms, @inbox, @members;
     INSERT INTO @runs (namespace, run, rev, queue, name, status, version, last_commit, inbox,
         consumed, cut_in, next_event, history_bytes, never_started, marks, marked, owing,
-        epoch, counter, turn_at, intake_at, remote_at, remote_queue)
+        epoch, counter, turn_at, intake_at, remote_at, remote_queue, started_at, closed_at)
     SELECT 1, md5(n::text)::uuid, 0, 'q' || n % 5, 'flow' || n % 20, 2, 1, md5('c')::uuid, 1, 1, 0,
         5, 100, 0, 0, 0, 0, CASE WHEN n % 100 = 0 THEN n % 7 END, CASE WHEN n % 100 = 0 THEN 1 END,
         CASE WHEN n % 50 = 0 THEN n END, CASE WHEN n % 60 = 0 THEN n END,
-        CASE WHEN n % 70 = 0 THEN n END, CASE WHEN n % 70 = 0 THEN 'q' || n % 5 END
+        CASE WHEN n % 70 = 0 THEN n END, CASE WHEN n % 70 = 0 THEN 'q' || n % 5 END, n,
+        CASE WHEN n % 50 > 0 THEN n END
     FROM generate_series(1, 200000) n;
-    INSERT INTO @labels (namespace, run, workflow_id, name, queue, serial, started_at, closed_at,
-        deleted, origin)
-    SELECT 1, md5(n::text)::uuid, 'id-' || n, 'flow', 'q', n, n, n, false, 'x'
+    INSERT INTO @labels (namespace, run, workflow_id, name, queue, serial, started_at, deleted,
+        origin)
+    SELECT 1, md5(n::text)::uuid, 'id-' || n, 'flow', 'q', 1, n, false, 'x'
     FROM generate_series(1, 200000) n;
     INSERT INTO @activities (namespace, run, number, place, due, arrival, later, epoch, cancelled,
         adrift, queue, name, live, spec)
@@ -78,7 +79,7 @@ fn a_turn() -> String {
     let writes = Writes {
         fences: vec![(run, 1)],
         runs: vec![Run::born(head, &started, 1)],
-        labels: BTreeMap::from([(run, crate::write::LabelEdit::default())]),
+        labels: BTreeMap::from([(run, crate::write::LabelEdit::of(Time(1)))]),
         history: Batch::of(&vec![first]).map(|batch| (run, batch)).into_iter().collect(),
         mail: [(run, mail)].into(),
         activities: vec![activity],
@@ -112,15 +113,29 @@ fn statements_find_their_rows_by_an_index() {
     let wanted = format!("SELECT {} FROM {}", run::COLUMNS, run::WANTED);
     let (turn, cancelled, untold) = (a_turn(), member::cancelled(), member::untold());
     let (inboxes, touched) = (crate::reader::inboxes(), claim::touched());
-    let cases: [(&str, &str, &[&str]); 18] = [
-        ("a turn", &turn, &["runs_pkey", "inbox_pkey", "activities_pkey", "alarms_"]),
+    let attempts = tx::attempts_text();
+    let (open, _) = find::query(&Filter { statuses: OPEN.into(), ..all() }, None, 10);
+    let (by_id, _) = find::query(&Filter { workflow_id: Some("w".into()), ..all() }, None, 10);
+    let (every, _) = find::query(&all(), None, 10);
+    let cases: [(&str, &str, &[&str]); 24] = [
+        ("open runs", &open, &["runs_open"]),
+        ("runs of a workflow id", &by_id, &["labels_workflow"]),
+        ("all runs", &every, &["labels_pkey"]),
+        ("the newest runs of workflow ids", tx::IDS, &["labels_workflow"]),
+        ("attempts of a run", &attempts, &["activities_held", "activities_out"]),
+        ("what may be forgotten", sweep::EXPIRED, &["runs_expired"]),
+        (
+            "a turn",
+            &turn,
+            &["runs_pkey", "labels_pkey", "inbox_pkey", "activities_pkey", "alarms_"],
+        ),
         ("reading runs", &wanted, &["runs_pkey", "labels_pkey"]),
         ("claiming turns", claim::TURNS, &["runs_turn", "runs_pkey"]),
         ("claiming remote turns", claim::REMOTE, &["runs_remote", "runs_pkey"]),
         ("claiming intake", claim::INTAKE, &["runs_intake", "runs_pkey"]),
         ("names in a queue", claim::NAMES, &["activities_queue"]),
         ("waiting activities", claim::WAITING, &["activities_queue", "runs_pkey"]),
-        ("cancels of a member", &cancelled, &["activities_held"]),
+        ("cancels of a member", &cancelled, &["activities_told"]),
         ("cancels that remote workers may not have", &untold, &["activities_untold"]),
         ("inboxes", &inboxes, &["runs_pkey", "labels_pkey", "inbox_"]),
         ("cancels after a claim", &touched, &["runs_pkey", "activities_"]),
@@ -158,6 +173,12 @@ fn statements_find_their_rows_by_an_index() {
         }
         assert!(slow.is_empty(), "{} plans look at too much", slow.len());
     });
+}
+
+const OPEN: [Status; 2] = [Status::Running, Status::Cancelling];
+
+fn all() -> Filter {
+    Filter { namespace: Namespace(1), ..Filter::default() }
 }
 
 /// Nobody reads these from end to end.

@@ -76,10 +76,45 @@ async fn heads(db: Db<'_>, candidates: &[(Time, RunId)]) -> Outcome<HashMap<RunI
 
 type Values = Vec<Box<dyn Bind + Send>>;
 
-fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String, Values) {
-    let open = !filter.statuses.is_empty() && filter.statuses.iter().all(|status| status.is_open());
+/// The table that candidates come from, and what has to be true of them besides. Open runs are few
+/// beside the closed ones, and have an index of their own; whoever names a workflow id or a parent
+/// is served by the labels' ones.
+fn source(filter: &Filter) -> (&'static str, Option<&'static str>) {
+    let all = |open: bool| {
+        let mut statuses = filter.statuses.iter();
+        !filter.statuses.is_empty() && statuses.all(|status| status.is_open() == open)
+    };
+    let is_named = filter.parent.is_some()
+        || filter.workflow_id.is_some()
+        || filter.workflow_id_prefix.as_ref().is_some_and(|prefix| !prefix.is_empty());
+    match (all(true), all(false)) {
+        (true, _) if !is_named => ("@runs", Some("l.closed_at IS NULL")),
+        (true, _) => (
+            "@labels",
+            Some(
+                "(SELECT r.closed_at IS NULL FROM @runs r \
+                 WHERE r.namespace = l.namespace AND r.run = l.run)",
+            ),
+        ),
+        (_, true) => (
+            "@labels",
+            Some(
+                "(SELECT r.closed_at IS NOT NULL FROM @runs r \
+                 WHERE r.namespace = l.namespace AND r.run = l.run)",
+            ),
+        ),
+        _ => ("@labels", None),
+    }
+}
+
+pub(crate) fn query(
+    filter: &Filter,
+    after: Option<(Time, RunId)>,
+    most: usize,
+) -> (String, Values) {
+    let (from, also) = source(filter);
     let mut sql =
-        String::from("SELECT namespace, run, started_at FROM @labels WHERE namespace = $1");
+        format!("SELECT l.namespace, l.run, l.started_at FROM {from} AS l WHERE l.namespace = $1");
     let mut values: Values = vec![Box::new(i64::from(filter.namespace.0))];
     let mut and = |condition: &str, more: Values| {
         let mut condition = condition.to_owned();
@@ -90,45 +125,42 @@ fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String,
         sql.push_str(" AND ");
         sql.push_str(&condition);
     };
-    if open {
-        and("closed_at IS NULL", Vec::new());
-    }
-    if !filter.statuses.is_empty() && filter.statuses.iter().all(|status| !status.is_open()) {
-        and("closed_at IS NOT NULL", Vec::new());
+    if let Some(also) = also {
+        and(also, Vec::new());
     }
     if let Some(parent) = filter.parent {
-        and("parent = ?", vec![Box::new(blob::uuid(parent))]);
+        and("l.parent = ?", vec![Box::new(blob::uuid(parent))]);
     }
     if let Some(id) = &filter.workflow_id {
-        and("workflow_id = ?", vec![Box::new(id.as_str().to_owned())]);
+        and("l.workflow_id = ?", vec![Box::new(id.as_str().to_owned())]);
     }
     if let Some(prefix) = filter.workflow_id_prefix.as_ref().filter(|prefix| !prefix.is_empty()) {
         // Text is compared by its bytes: nothing that begins so is beyond the last character.
         let beyond = format!("{prefix}\u{10FFFF}");
         let bounds: Values = vec![Box::new(prefix.clone()), Box::new(beyond)];
-        and("workflow_id >= ? AND workflow_id <= ?", bounds);
+        and("l.workflow_id >= ? AND l.workflow_id <= ?", bounds);
     }
     if let Some(name) = &filter.name {
-        and("name = ?", vec![Box::new(name.as_str().to_owned())]);
+        and("l.name = ?", vec![Box::new(name.as_str().to_owned())]);
     }
     if let Some(queue) = &filter.queue {
-        and("queue = ?", vec![Box::new(queue.as_str().to_owned())]);
+        and("l.queue = ?", vec![Box::new(queue.as_str().to_owned())]);
     }
     if let Some(from) = filter.started_from {
-        and("started_at >= ?", vec![Box::new(from.0)]);
+        and("l.started_at >= ?", vec![Box::new(from.0)]);
     }
     if let Some(before) = filter.started_before {
-        and("started_at < ?", vec![Box::new(before.0)]);
+        and("l.started_at < ?", vec![Box::new(before.0)]);
     }
     let (follows, direction) = match filter.order {
-        Order::Newest => ("(started_at, run) < (?, ?)", "DESC"),
-        Order::Oldest => ("(started_at, run) > (?, ?)", "ASC"),
+        Order::Newest => ("(l.started_at, l.run) < (?, ?)", "DESC"),
+        Order::Oldest => ("(l.started_at, l.run) > (?, ?)", "ASC"),
     };
     if let Some((time, run)) = after {
         and(follows, vec![Box::new(time.0), Box::new(blob::uuid(run))]);
     }
     let limit = values.len() + 1;
-    sql.push_str(&format!(" ORDER BY started_at {direction}, run {direction} LIMIT ${limit}"));
+    sql.push_str(&format!(" ORDER BY l.started_at {direction}, l.run {direction} LIMIT ${limit}"));
     values.push(Box::new(count(most)));
     (sql, values)
 }

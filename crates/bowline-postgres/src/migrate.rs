@@ -21,6 +21,7 @@ const STEPS: &[Step] = &[
     Step { version: 1, name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
     Step { version: 2, name: "shelves", sql: include_str!("../migrations/0002_shelves.sql") },
     Step { version: 3, name: "adrift", sql: include_str!("../migrations/0003_adrift.sql") },
+    Step { version: 4, name: "fewer", sql: include_str!("../migrations/0004_fewer.sql") },
 ];
 
 /// The version that this build knows.
@@ -32,7 +33,7 @@ pub(crate) fn newest() -> i64 {
 pub(crate) async fn migrate(client: &mut Client, schema: &str, prefix: &str) -> Result<()> {
     let begun = tokio::time::Instant::now();
     loop {
-        match try_migrate(client, schema, prefix).await {
+        match try_migrate(client, schema, prefix, STEPS).await {
             Ok(()) => return Ok(()),
             Err(Fault::Sql(error)) if is_crowd(&error) && begun.elapsed() < limits::MIGRATE => {}
             Err(Fault::Sql(error)) => {
@@ -72,6 +73,7 @@ async fn try_migrate(
     client: &mut Client,
     schema: &str,
     prefix: &str,
+    steps: &[Step],
 ) -> std::result::Result<(), Fault> {
     let versions = format!("{prefix}versions");
     let there: Option<String> =
@@ -99,7 +101,7 @@ async fn try_migrate(
     for row in &known {
         sums.insert(row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(1)?);
     }
-    for step in STEPS.iter().filter(|step| !sums.contains_key(&step.version)) {
+    for step in steps.iter().filter(|step| !sums.contains_key(&step.version)) {
         tx.batch_execute(&named(step.sql, prefix)).await?;
         let add = named("INSERT INTO @versions VALUES ($1, $2, $3)", prefix);
         tx.execute(&add, &[&step.version, &step.name, &sum(step)]).await?;
@@ -135,4 +137,49 @@ async fn is_current(client: &Client, prefix: &str) -> std::result::Result<bool, 
 
 fn sum(step: &Step) -> i64 {
     i64::from(crc32fast::hash(step.sql.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_postgres::NoTls;
+
+    use super::*;
+
+    /// Two runs of one workflow id, the newer one open, as the first three steps had them.
+    const ROWS: &str = "
+        INSERT INTO @labels (namespace, run, workflow_id, name, queue, serial, started_at,
+            closed_at, deleted, origin)
+        SELECT 1, md5(n::text)::uuid, 'w', 'flow', 'q', 900 + n, 10 * n,
+            CASE WHEN n = 1 THEN 15 END, false, 'x' FROM generate_series(1, 2) n;
+        INSERT INTO @runs (namespace, run, rev, queue, name, status, version, last_commit, inbox,
+            consumed, cut_in, next_event, history_bytes, never_started, marks, marked, owing)
+        SELECT 1, md5(n::text)::uuid, 0, 'q', 'flow', 0, 1, md5('c')::uuid, 1, 1, 0, 5, 100, 0, 0,
+            0, 0 FROM generate_series(1, 2) n;
+        INSERT INTO @ids VALUES (1, 'w', md5('2')::uuid)";
+
+    #[test]
+    fn tables_of_an_older_version_keep_their_runs() {
+        let url = std::env::var("BOWLINE_TEST_POSTGRES")
+            .unwrap_or_else(|_| panic!("BOWLINE_TEST_POSTGRES is not set: run `cargo xtask test`"));
+        let schema = format!("migrate_{}", std::process::id());
+        let prefix = format!("{schema}.");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let (mut client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("it");
+            tokio::spawn(connection);
+            let old = try_migrate(&mut client, &schema, &prefix, &STEPS[..3]).await;
+            old.expect("the first steps are taken");
+            client.batch_execute(&named(ROWS, &prefix)).await.expect("rows");
+            migrate(&mut client, &schema, &prefix).await.expect("the others are taken");
+            let sql = "SELECT l.serial, r.started_at, r.closed_at, r.run = md5('2')::uuid \
+                       FROM @runs r JOIN @labels l ON l.namespace = r.namespace \
+                       AND l.started_at = r.started_at AND l.run = r.run ORDER BY l.serial";
+            let rows = client.query(&named(sql, &prefix), &[]).await.expect("they are there");
+            let rows: Vec<(i64, i64, Option<i64>, bool)> =
+                rows.iter().map(|row| (row.get(0), row.get(1), row.get(2), row.get(3))).collect();
+            let gone = format!("DROP SCHEMA {schema} CASCADE");
+            client.batch_execute(&gone).await.expect("it goes");
+            assert_eq!(rows, [(1, 10, Some(15), false), (2, 20, None, true)]);
+        });
+    }
 }

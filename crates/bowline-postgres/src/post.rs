@@ -83,8 +83,7 @@ async fn delete(tx: &mut Tx<'_>, id: RunId) -> Outcome<Posted> {
     if run.is_open() {
         return Err(Error::Invalid(format!("run {id} is open: terminate it first")).into());
     }
-    tx.edit(id);
-    tx.writes.labels.entry(id).or_default().deleted = true;
+    tx.label(id).deleted = true;
     tx.hints.insert(Hint::Sweep);
     Ok(Posted::Deleted)
 }

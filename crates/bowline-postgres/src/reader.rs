@@ -96,7 +96,7 @@ fn head(row: &Row) -> Outcome<RunRead> {
 }
 
 /// Where the message begins, behind the two rows of the run.
-const MESSAGE: usize = WIDTH + 4;
+const MESSAGE: usize = WIDTH + 3;
 
 fn message(id: RunId, row: &Row) -> Outcome<Option<Received>> {
     let waits: Option<i64> = row.try_get(MESSAGE)?;

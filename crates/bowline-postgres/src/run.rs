@@ -14,8 +14,8 @@ use crate::{
     row::Row,
 };
 
-/// A run as its rows stand. `search`, `memo`, `closed_at` and `deleted` of the head are only there
-/// where [`complete`] has read them: commits have no use for them.
+/// A run as its rows stand. `search`, `memo` and `deleted` of the head are only there where
+/// [`complete`] has read them: commits have no use for them.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) head: Head,
@@ -93,17 +93,18 @@ impl Run {
 
 /// The columns that [`read`] reads, of `r` and `l`.
 pub(crate) const COLUMNS: &str = "r.namespace, r.run, r.rev, l.workflow_id, r.name, r.queue, \
-    l.started_at, l.origin, r.status, r.version, r.last_commit, r.inbox, r.consumed, r.cut_in, \
+    r.started_at, l.origin, r.status, r.version, r.last_commit, r.inbox, r.consumed, r.cut_in, \
     r.next_event, r.history_bytes, r.never_started, r.marks, r.marked, r.owing, r.epoch, \
-    r.counter, r.turn_at, r.intake_at, r.remote_at, r.record, r.cancel, r.quarantine, r.successor";
+    r.counter, r.turn_at, r.intake_at, r.remote_at, r.record, r.cancel, r.quarantine, r.successor, \
+    r.closed_at";
 
 /// Where runs are read from; `w` names those that are wanted.
 pub(crate) const WANTED: &str = "unnest($1::int8[], $2::uuid[]) AS w (namespace, run) \
     JOIN @runs r ON r.namespace = w.namespace AND r.run = w.run \
-    JOIN @labels l ON l.namespace = r.namespace AND l.run = r.run";
+    JOIN @labels l ON l.namespace = r.namespace AND l.started_at = r.started_at AND l.run = r.run";
 
 /// How many columns [`COLUMNS`] has: more may follow.
-pub(crate) const WIDTH: usize = 29;
+pub(crate) const WIDTH: usize = 30;
 
 pub(crate) fn read(row: &Row) -> Outcome<Run> {
     let run = blob::run_id(row, 0)?;
@@ -116,6 +117,7 @@ pub(crate) fn read(row: &Row) -> Outcome<Run> {
         None => None,
     };
     let successor: Option<Uuid> = row.try_get(28)?;
+    let closed_at: Option<i64> = row.try_get(29)?;
     let namespace = run.namespace;
     let head = Head {
         run,
@@ -132,7 +134,7 @@ pub(crate) fn read(row: &Row) -> Outcome<Run> {
         next_event: EventId(number(row, 14)?),
         record: blob::open_some(run, row, 25)?.unwrap_or_default(),
         started_at: Time(row.try_get(6)?),
-        closed_at: None,
+        closed_at: closed_at.map(Time),
         parent: origin.parent.map(|above| (above.run, above.initiated)),
         root: origin.root,
         first_run: origin.first_run,
@@ -179,16 +181,14 @@ pub(crate) fn record_bytes(record: &TurnRecord) -> Option<Vec<u8>> {
 }
 
 /// Reads what commits have no use for from the columns after [`COLUMNS`]: search attributes, memo,
-/// and when it closed.
-pub(crate) const MORE: &str = "l.search, l.memo, l.closed_at, l.deleted";
+/// and whether it is deleted.
+pub(crate) const MORE: &str = "l.search, l.memo, l.deleted";
 
 pub(crate) fn complete(run: &mut Run, row: &Row) -> Outcome<()> {
     let id = run.head.run;
     run.head.search = blob::open_some(id, row, WIDTH)?.unwrap_or_default();
     run.head.memo = blob::open_some(id, row, WIDTH + 1)?.unwrap_or_default();
-    let closed_at: Option<i64> = row.try_get(WIDTH + 2)?;
-    run.head.closed_at = closed_at.map(Time);
-    run.head.deleted = row.try_get(WIDTH + 3)?;
+    run.head.deleted = row.try_get(WIDTH + 2)?;
     Ok(())
 }
 
@@ -217,7 +217,8 @@ pub(crate) async fn current(
     namespace: bowline_core::Namespace,
     id: &str,
 ) -> Outcome<Option<RunId>> {
-    let sql = "SELECT run FROM @ids WHERE namespace = $1 AND workflow_id = $2";
+    let sql = "SELECT run FROM @labels WHERE namespace = $1 AND workflow_id = $2 \
+               ORDER BY serial DESC LIMIT 1";
     let found = db.first(sql, &[&i64::from(namespace.0), &id]).await?;
     let Some(row) = found else { return Ok(None) };
     let uuid: Uuid = row.try_get(0)?;

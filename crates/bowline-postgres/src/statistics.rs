@@ -58,6 +58,6 @@ pub(crate) async fn keep(shared: Arc<Shared>) {
 async fn look(shared: &Shared) -> Outcome<()> {
     let lent = shared.lend_aside().await?;
     // Whoever looks already need not be waited for.
-    let sql = "ANALYZE (SKIP_LOCKED) @labels, @runs, @ids, @history, @inbox, @activities, @alarms";
+    let sql = "ANALYZE (SKIP_LOCKED) @labels, @runs, @history, @inbox, @activities, @alarms";
     Db::own(&lent, shared).batch(sql).await
 }

@@ -15,7 +15,7 @@ use crate::{
 
 pub(crate) use forget::Cursor;
 #[cfg(test)]
-pub(crate) use mark::COVERED;
+pub(crate) use {forget::EXPIRED, mark::COVERED};
 
 pub(crate) async fn sweep(shared: &Shared, sweep: &Sweep) -> Outcome<Swept> {
     let lent = shared.lend().await?;

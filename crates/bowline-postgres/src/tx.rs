@@ -27,9 +27,11 @@ use crate::{
     owed::Debt,
     run::Run,
     shared::Shared,
-    write::Writes,
+    write::{LabelEdit, Writes},
 };
 
+#[cfg(test)]
+pub(crate) use load::{IDS, attempts_text};
 pub(crate) use load::{Wants, marks};
 
 pub(crate) struct Tx<'a> {
@@ -41,7 +43,8 @@ pub(crate) struct Tx<'a> {
     runs: HashMap<RunId, Slot>,
     /// Runs in the order in which they were first written to.
     written: Vec<RunId>,
-    ids: HashMap<(Namespace, WorkflowId), Named>,
+    /// The newest run of each workflow id.
+    ids: HashMap<(Namespace, WorkflowId), Option<Newest>>,
     pub(crate) activities: HashMap<(RunId, EventId), Kept>,
     /// Runs of which every started activity is known.
     started: BTreeSet<RunId>,
@@ -83,11 +86,11 @@ struct Loaded {
     gone: bool,
 }
 
-/// Whose a workflow id was, and is now.
+/// The newest run of a workflow id, and how many came before it.
 #[derive(Clone, Copy)]
-struct Named {
-    before: Option<RunId>,
-    after: Option<RunId>,
+struct Newest {
+    run: RunId,
+    serial: i64,
 }
 
 /// The row of an activity.
@@ -214,16 +217,11 @@ impl<'a> Tx<'a> {
                 self.writes.fences.push((*id, loaded.run.rev));
             }
             match (loaded.gone, loaded.before.is_some()) {
-                (true, true) => self.writes.buried.push(*id),
+                (true, true) => self.writes.buried.push((*id, loaded.run.head.started_at)),
                 (true, false) => {}
                 (false, false) => self.writes.born.push(loaded.run.clone()),
                 (false, true) if loaded.dirty => self.writes.runs.push(loaded.run.clone()),
                 (false, true) => {}
-            }
-        }
-        for ((namespace, id), named) in &self.ids {
-            if named.before != named.after {
-                self.writes.ids.push((*namespace, id.clone(), named.before, named.after));
             }
         }
         for ((run, number), kept) in self.activities.iter().filter(|(_, kept)| kept.dirty) {
@@ -237,6 +235,13 @@ impl<'a> Tx<'a> {
         let relied = self.members.iter().filter(|(_, alive)| **alive);
         self.writes.epochs = relied.map(|(epoch, _)| *epoch).collect();
         self.writes.mail = std::mem::take(&mut self.mail);
+        for born in &self.writes.born {
+            // Nobody has written to it: what was consumed was never there.
+            if let Some(mail) = self.writes.mail.get_mut(&born.head.run) {
+                mail.upto = Number(0);
+                mail.dropped.clear();
+            }
+        }
     }
 
     // Runs.
@@ -263,15 +268,11 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// A run whose rows are deleted. `heir` is the newest run of its workflow id that is left.
-    pub(crate) fn bury(&mut self, id: RunId, heir: Option<RunId>) {
-        let workflow_id = self.edit(id).head.workflow_id.clone();
+    /// A run whose rows are deleted.
+    pub(crate) fn bury(&mut self, id: RunId) {
+        self.edit(id);
         if let Some(Slot::Here(loaded)) = self.runs.get_mut(&id) {
             loaded.gone = true;
-        }
-        let named = self.ids.get_mut(&(id.namespace, workflow_id));
-        if let Some(named) = named.filter(|named| named.after == Some(id)) {
-            named.after = heir;
         }
         self.hints.extend([Hint::Changed(id), Hint::Closed(id)]);
     }
@@ -284,9 +285,11 @@ impl<'a> Tx<'a> {
             return Err(Error::Invalid(format!("the run id {id} was used before")).into());
         }
         self.current(id.namespace, &head.workflow_id).await?;
-        let named = self.ids.get_mut(&(id.namespace, head.workflow_id.clone()));
-        named.expect("it was looked up above").after = Some(id);
-        let run = Run::born(head, started, self.shared.stamp());
+        let newest = self.ids.get_mut(&(id.namespace, head.workflow_id.clone()));
+        let newest = newest.expect("it was looked up above");
+        let serial = newest.map_or(1, |before| before.serial + 1);
+        *newest = Some(Newest { run: id, serial });
+        let run = Run::born(head, started, serial);
         let loaded = Loaded { run, before: None, dirty: true, gone: false };
         self.runs.insert(id, Slot::Here(Box::new(loaded)));
         self.written.push(id);
@@ -307,10 +310,21 @@ impl<'a> Tx<'a> {
         Ok(())
     }
 
-    /// Appends a row of history.
+    /// The label of a run that was found before, to be changed.
+    pub(crate) fn label(&mut self, id: RunId) -> &mut LabelEdit {
+        let started_at = self.edit(id).head.started_at;
+        self.writes.labels.entry(id).or_insert_with(|| LabelEdit::of(started_at))
+    }
+
+    /// Appends to history: a row for each run that the group is about.
     pub(crate) fn append(&mut self, id: RunId, batch: &Batch) {
         self.edits += 1;
-        self.writes.history.push((id, batch.clone()));
+        let before = self.writes.history.last_mut().filter(|(run, _)| *run == id);
+        let joined = before.and_then(|(_, before)| Some((before.join(batch).ok()?, before)));
+        match joined {
+            Some((joined, before)) => *before = joined,
+            None => self.writes.history.push((id, batch.clone())),
+        }
     }
 
     pub(crate) fn keep_snapshot(&mut self, id: RunId, snapshot: &Snapshot) {

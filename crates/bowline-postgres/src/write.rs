@@ -11,9 +11,7 @@ mod small;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use bowline_core::{
-    Alarm, Batch, Cause, Epoch, EventId, Namespace, ReceiptId, RunId, Time, WorkflowId,
-};
+use bowline_core::{Alarm, Batch, Cause, Epoch, EventId, ReceiptId, RunId, Time};
 use bowline_store::{Snapshot, ready::Mark};
 
 use crate::{
@@ -35,8 +33,8 @@ pub(crate) struct Writes {
     pub(crate) epochs: Vec<Epoch>,
     pub(crate) born: Vec<Run>,
     pub(crate) runs: Vec<Run>,
-    pub(crate) buried: Vec<RunId>,
-    pub(crate) ids: Vec<(Namespace, WorkflowId, Option<RunId>, Option<RunId>)>,
+    /// Runs whose rows go, and when they had begun.
+    pub(crate) buried: Vec<(RunId, Time)>,
     pub(crate) labels: BTreeMap<RunId, LabelEdit>,
     pub(crate) history: Vec<(RunId, Batch)>,
     pub(crate) snapshots: HashMap<RunId, Snapshot>,
@@ -55,12 +53,20 @@ pub(crate) struct Writes {
 }
 
 /// What has changed of a label.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct LabelEdit {
-    pub(crate) closed_at: Option<Time>,
+    /// When its run began, which is part of its key.
+    pub(crate) started_at: Time,
     pub(crate) deleted: bool,
     pub(crate) search: Option<Option<Vec<u8>>>,
     pub(crate) memo: Option<Option<Vec<u8>>>,
+}
+
+impl LabelEdit {
+    /// Nothing has changed yet.
+    pub(crate) fn of(started_at: Time) -> Self {
+        Self { started_at, deleted: false, search: None, memo: None }
+    }
 }
 
 /// A receipt that is stored, unless there is one of its id.
@@ -83,7 +89,6 @@ impl Writes {
         to.born(&self.born, &mut self.labels);
         to.runs(&self.runs);
         to.buried(&self.buried);
-        to.ids(&self.ids);
         to.labels(&self.labels);
         to.history(&self.history);
         to.snapshots(&self.snapshots);

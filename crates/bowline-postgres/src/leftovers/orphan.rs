@@ -27,9 +27,12 @@ pub(super) async fn orphans(db: Db<'_>, there: &BTreeSet<Epoch>) -> Outcome<Left
 
 /// Open children of closed parents that nobody has told.
 async fn children(db: Db<'_>, tree: &mut Tree<'_>, found: &mut Leftovers) -> Outcome<()> {
-    let sql = "SELECT l.namespace, l.run FROM @labels l \
-               JOIN @labels p ON p.namespace = l.namespace AND p.run = l.parent \
-               WHERE l.closed_at IS NULL AND p.closed_at IS NOT NULL ORDER BY l.serial";
+    let sql = "SELECT r.namespace, r.run FROM @runs r \
+               JOIN @labels l ON l.namespace = r.namespace AND l.started_at = r.started_at \
+               AND l.run = r.run \
+               JOIN @runs p ON p.namespace = l.namespace AND p.run = l.parent \
+               WHERE r.closed_at IS NULL AND p.closed_at IS NOT NULL \
+               ORDER BY r.started_at, r.run";
     for row in db.rows(sql, &[]).await? {
         let Some(run) = run::one(db, blob::run_id(&row, 0)?).await? else { continue };
         if found.runs.len() > limits::LINES_MAX {
@@ -59,11 +62,11 @@ async fn activities(
     there: &BTreeSet<Epoch>,
     found: &mut Leftovers,
 ) -> Outcome<()> {
-    let sql = "SELECT DISTINCT l.namespace, l.run FROM (\
+    let sql = "SELECT DISTINCT r.namespace, r.run FROM (\
                    SELECT namespace, run FROM @activities WHERE place < 2 \
                    UNION SELECT namespace, run FROM @owed) AS a \
-               JOIN @labels l ON l.namespace = a.namespace AND l.run = a.run \
-               WHERE l.closed_at IS NOT NULL";
+               JOIN @runs r ON r.namespace = a.namespace AND r.run = a.run \
+               WHERE r.closed_at IS NOT NULL";
     for row in db.rows(sql, &[]).await? {
         let id = blob::run_id(&row, 0)?;
         if run::one(db, id).await?.is_some() {

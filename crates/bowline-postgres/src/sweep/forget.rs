@@ -92,9 +92,10 @@ pub(super) async fn runs(shared: &Shared, sweep: &Sweep, room: &mut Room) -> Out
 async fn deleted(shared: &Shared, looks: usize) -> Outcome<Vec<RunId>> {
     let after = shared.cursor.lock().deleted;
     let (space, uuid) = after.map_or((-1, Uuid::nil()), |r| (blob::space(r), blob::uuid(r)));
-    let sql = "SELECT namespace, run FROM @labels \
-               WHERE deleted AND closed_at IS NOT NULL AND (namespace, run) > ($1, $2) \
-               ORDER BY namespace, run LIMIT $3";
+    let sql = "SELECT l.namespace, l.run FROM @labels l \
+               JOIN @runs r ON r.namespace = l.namespace AND r.run = l.run \
+               WHERE l.deleted AND r.closed_at IS NOT NULL AND (l.namespace, l.run) > ($1, $2) \
+               ORDER BY l.namespace, l.run LIMIT $3";
     let lent = shared.lend().await?;
     let values: [Value<'_>; 3] = [&space, &uuid, &count(looks)];
     let rows = Db::own(&lent, shared).rows(sql, &values).await?;
@@ -105,9 +106,6 @@ async fn deleted(shared: &Shared, looks: usize) -> Outcome<Vec<RunId>> {
 }
 
 async fn expired(shared: &Shared, sweep: &Sweep, looks: usize) -> Outcome<Vec<RunId>> {
-    let sql = "SELECT namespace, run, closed_at FROM @labels \
-               WHERE namespace = $1 AND closed_at IS NOT NULL AND closed_at <= $2 \
-               AND (closed_at, run) > ($3, $4) ORDER BY closed_at, run LIMIT $5";
     let lent = shared.lend().await?;
     let mut all = Vec::new();
     for (namespace, kept) in &sweep.retention {
@@ -117,7 +115,7 @@ async fn expired(shared: &Shared, sweep: &Sweep, looks: usize) -> Outcome<Vec<Ru
         let (at, uuid) = after.map_or((i64::MIN, Uuid::nil()), |(at, r)| (at, blob::uuid(r)));
         let (space, left) = (i64::from(namespace.0), count(looks - all.len()));
         let values: [Value<'_>; 5] = [&space, &until, &at, &uuid, &left];
-        let rows = Db::own(&lent, shared).rows(sql, &values).await?;
+        let rows = Db::own(&lent, shared).rows(EXPIRED, &values).await?;
         let mut last = None;
         for row in &rows {
             let run = blob::run_id(row, 0)?;
@@ -131,6 +129,10 @@ async fn expired(shared: &Shared, sweep: &Sweep, looks: usize) -> Outcome<Vec<Ru
     }
     Ok(all)
 }
+
+pub(crate) const EXPIRED: &str = "SELECT namespace, run, closed_at FROM @runs \
+    WHERE namespace = $1 AND closed_at IS NOT NULL AND closed_at <= $2 \
+    AND (closed_at, run) > ($3, $4) ORDER BY closed_at, run LIMIT $5";
 
 async fn may_go(shared: &Shared, run: RunId) -> Outcome<bool> {
     let lent = shared.lend().await?;
@@ -175,19 +177,11 @@ fn bury<'t>(tx: &'t mut Tx<'_>, id: &'t RunId) -> BoxFuture<'t, Outcome<()>> {
         if run.is_open() {
             return Ok(());
         }
-        let workflow_id = run.head.workflow_id.clone();
         // Somebody may have asked for a receipt since it was found that it may go.
         if has_receipt(tx.db, *id).await? {
             return Ok(());
         }
-        tx.current(id.namespace, &workflow_id).await?;
-        let sql = "SELECT namespace, run FROM @labels \
-                   WHERE namespace = $1 AND workflow_id = $2 AND run <> $3 \
-                   ORDER BY serial DESC LIMIT 1";
-        let values: [Value<'_>; 3] = [&blob::space(*id), &workflow_id.as_str(), &blob::uuid(*id)];
-        let heir = tx.db.first(sql, &values).await?;
-        let heir = heir.map(|row| blob::run_id(&row, 0)).transpose()?;
-        tx.bury(*id, heir);
+        tx.bury(*id);
         Ok(())
     })
 }

@@ -11,7 +11,7 @@ use bowline_store::{
 use futures_util::future::try_join4;
 use uuid::Uuid;
 
-use super::{Kept, Loaded, Named, Slot, Trust, Tx};
+use super::{Kept, Loaded, Newest, Slot, Trust, Tx};
 use crate::{
     activity::{self, Activity},
     blob::{self, int, number},
@@ -71,13 +71,7 @@ impl Tx<'_> {
         let epochs: Vec<Epoch> = epochs.into_iter().collect();
         if self.trust == Trust::Locks {
             // One after the other: a row must be read after its run was locked.
-            let named = self.fetch_ids(&ids).await?;
-            self.know_ids(&ids, named);
-            let mut all: BTreeSet<RunId> = runs.into_iter().collect();
-            all.extend(self.ids.values().filter_map(|named| named.before));
-            let all: Vec<RunId> = all.into_iter().collect();
-            let found = self.fetch_runs(&all).await?;
-            self.know_runs(&all, found);
+            self.lock(runs, &ids).await?;
             let rows = self.fetch_activities(&activities).await?;
             self.know_activities(&activities, rows);
             let alive = self.fetch_members(&epochs).await?;
@@ -90,7 +84,7 @@ impl Tx<'_> {
         // The runs first: a row that is newer than its run's number is refused by the fence, and
         // one that is older would not be. All is sent at once, and done in the order in which it is
         // sent; that is the order here, as long as no statement has to be made known first.
-        self.db.know(&[&self.runs_text(), &self.ids_text(), &activities_text(), MEMBERS]).await?;
+        self.db.know(&[&self.runs_text(), IDS, &activities_text(), MEMBERS]).await?;
         let (found, named, rows, alive) = try_join4(
             self.fetch_runs(&runs),
             self.fetch_ids(&ids),
@@ -103,6 +97,24 @@ impl Tx<'_> {
         self.know_activities(&activities, rows);
         self.know_members(&epochs, alive);
         Ok(())
+    }
+
+    /// Locks runs, and the newest ones of workflow ids. Whoever begins a newer one has compared the
+    /// one before it: once that is locked and still the newest, it stays so.
+    async fn lock(&mut self, runs: Vec<RunId>, ids: &[(Namespace, WorkflowId)]) -> Outcome<()> {
+        let mut wanted: BTreeSet<RunId> = runs.into_iter().collect();
+        loop {
+            let named = self.fetch_ids(ids).await?;
+            wanted.extend(named.iter().map(|(_, newest)| newest.run));
+            wanted.retain(|run| !self.runs.contains_key(run));
+            if wanted.is_empty() {
+                self.know_ids(ids, named);
+                return Ok(());
+            }
+            let all: Vec<RunId> = wanted.iter().copied().collect();
+            let found = self.fetch_runs(&all).await?;
+            self.know_runs(&all, found);
+        }
     }
 
     // Runs.
@@ -165,52 +177,35 @@ impl Tx<'_> {
             let named = self.fetch_ids(&asked).await?;
             self.know_ids(&asked, named);
         }
-        let Some(run) = self.ids.get(&key).and_then(|named| named.after) else { return Ok(None) };
-        Ok(self.find(run).await?.map(|run| run.head.run))
+        let Some(newest) = self.ids.get(&key).copied().flatten() else { return Ok(None) };
+        Ok(self.find(newest.run).await?.map(|run| run.head.run))
     }
 
     async fn fetch_ids(
         &self,
         ids: &[(Namespace, WorkflowId)],
-    ) -> Outcome<Vec<(Namespace, WorkflowId, RunId)>> {
+    ) -> Outcome<Vec<(WorkflowId, Newest)>> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let spaces: Vec<i64> = ids.iter().map(|(space, _)| i64::from(space.0)).collect();
         let names: Vec<&str> = ids.iter().map(|(_, id)| id.as_str()).collect();
-        let rows = self.db.rows(&self.ids_text(), &[&spaces, &names]).await?;
+        let rows = self.db.rows(IDS, &[&spaces, &names]).await?;
         rows.iter()
             .map(|row| {
-                let run = blob::run_id(row, 0)?;
                 let id: &str = row.try_get(2)?;
-                Ok((run.namespace, WorkflowId::from(id), run))
+                let newest = Newest { run: blob::run_id(row, 0)?, serial: row.try_get(3)? };
+                Ok((WorkflowId::from(id), newest))
             })
             .collect()
     }
 
-    fn ids_text(&self) -> String {
-        let lock = match self.trust == Trust::Locks {
-            true => " ORDER BY i.namespace, i.workflow_id FOR UPDATE OF i",
-            false => "",
-        };
-        format!(
-            "SELECT i.namespace, i.run, i.workflow_id \
-             FROM unnest($1::int8[], $2::text[]) AS w (namespace, workflow_id) \
-             JOIN @ids i ON i.namespace = w.namespace AND i.workflow_id = w.workflow_id{lock}"
-        )
-    }
-
-    fn know_ids(
-        &mut self,
-        asked: &[(Namespace, WorkflowId)],
-        found: Vec<(Namespace, WorkflowId, RunId)>,
-    ) {
-        for (namespace, id, run) in found {
-            let named = Named { before: Some(run), after: Some(run) };
-            self.ids.entry((namespace, id)).or_insert(named);
+    fn know_ids(&mut self, asked: &[(Namespace, WorkflowId)], found: Vec<(WorkflowId, Newest)>) {
+        for (id, newest) in found {
+            self.ids.entry((newest.run.namespace, id)).or_insert(Some(newest));
         }
         for key in asked {
-            self.ids.entry(key.clone()).or_insert(Named { before: None, after: None });
+            self.ids.entry(key.clone()).or_insert(None);
         }
     }
 
@@ -263,12 +258,8 @@ impl Tx<'_> {
     /// Activities of a run that workers have.
     pub(crate) async fn attempts(&mut self, run: RunId) -> Outcome<Vec<EventId>> {
         if self.started.insert(run) {
-            let sql = format!(
-                "SELECT {} FROM @activities a \
-                 WHERE a.namespace = $1 AND a.run = $2 AND a.place = 1",
-                activity::COLUMNS
-            );
-            let rows = self.db.rows(&sql, &[&blob::space(run), &blob::uuid(run)]).await?;
+            let rows =
+                self.db.rows(&attempts_text(), &[&blob::space(run), &blob::uuid(run)]).await?;
             let found = rows.iter().map(activity::read).collect::<Outcome<Vec<_>>>()?;
             self.know_activities(&[], found);
         }
@@ -352,6 +343,26 @@ fn activities_text() -> String {
         activity::COLUMNS
     )
 }
+
+/// Those that members have, and those that somebody else has. Member by member: a run may have very
+/// many activities that wait.
+pub(crate) fn attempts_text() -> String {
+    let columns = activity::COLUMNS;
+    format!(
+        "SELECT {columns} FROM @members m CROSS JOIN LATERAL (SELECT * FROM @activities o \
+             WHERE o.epoch = m.epoch AND o.namespace = $1 AND o.run = $2 OFFSET 0) AS a \
+         WHERE a.place = 1 \
+         UNION ALL SELECT {columns} FROM @activities a \
+         WHERE a.namespace = $1 AND a.run = $2 AND a.place = 1 AND a.epoch IS NULL"
+    )
+}
+
+/// The newest runs of workflow ids.
+pub(crate) const IDS: &str = "SELECT w.namespace, l.run, w.workflow_id, l.serial \
+    FROM unnest($1::int8[], $2::text[]) AS w (namespace, workflow_id) \
+    CROSS JOIN LATERAL (SELECT o.run, o.serial FROM @labels o \
+        WHERE o.namespace = w.namespace AND o.workflow_id = w.workflow_id \
+        ORDER BY o.serial DESC LIMIT 1) AS l";
 
 const MEMBERS: &str = "SELECT epoch FROM @members WHERE epoch = ANY($1) AND state = 0";
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use bowline_core::{Batch, Namespace, RunId, WorkflowId, codec};
+use bowline_core::{Batch, RunId, Time, codec};
 use bowline_store::{Snapshot, stored};
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ use crate::{
 /// The columns of `runs` that a commit may change, in the order in which they are given.
 const CHANGING: &str = "status, version, last_commit, inbox, consumed, cut_in, next_event, \
     history_bytes, never_started, marks, marked, owing, epoch, counter, turn_at, intake_at, \
-    remote_at, remote_queue, record, cancel, quarantine, successor";
+    remote_at, remote_queue, record, cancel, quarantine, successor, closed_at";
 
 impl Statement {
     /// What must be as it was, or nothing is written. The rows stay locked until the end.
@@ -29,24 +29,12 @@ impl Statement {
              JOIN @runs r ON r.namespace = w.namespace AND r.run = w.run \
              ORDER BY r.namespace, r.run FOR UPDATE OF r)"
         ));
-        let known = writes.ids.iter().filter_map(|(_, id, before, _)| Some((id, (*before)?)));
-        let (texts, before): (Vec<String>, Vec<RunId>) =
-            known.map(|(id, before)| (id.as_str().to_owned(), before)).unzip();
-        let keys = self.keys(before.into_iter());
-        let texts = self.value(texts, "text[]");
-        self.parts.push(format!(
-            "named AS MATERIALIZED (SELECT i.run = w.run AS same \
-             FROM unnest({keys}, {texts}) AS w (namespace, run, workflow_id) \
-             JOIN @ids i ON i.namespace = w.namespace AND i.workflow_id = w.workflow_id \
-             ORDER BY i.namespace, i.workflow_id FOR UPDATE OF i)"
-        ));
         let epochs: Vec<i64> = writes.epochs.iter().map(|epoch| int(epoch.0)).collect();
         let epochs = self.value(epochs, "int8[]");
         // Counted by the server: a number in the text would make a statement of each group's size.
         self.parts.push(format!(
             "fence AS MATERIALIZED (SELECT \
-             (SELECT count(*) FILTER (WHERE same) FROM named) = cardinality({texts}) \
-             AND (SELECT count(*) FILTER (WHERE same) FROM seen) = cardinality({revs}) \
+             (SELECT count(*) FILTER (WHERE same) FROM seen) = cardinality({revs}) \
              AND (SELECT count(*) FROM @members WHERE epoch = ANY({epochs}) AND state = 0) \
              = cardinality({epochs}) AS ok)"
         ));
@@ -68,50 +56,42 @@ impl Statement {
         let (queues, names) = self.places(born);
         let changing = self.changing(born);
         let zeros = self.value(vec![0_i64; born.len()], "int8[]");
-        let columns = format!("namespace, run, queue, name, rev, {CHANGING}");
-        let values = [keys.clone(), queues.clone(), names.clone(), zeros, changing];
+        let started: Vec<i64> = born.iter().map(|run| run.head.started_at.0).collect();
+        let started = self.value(started, "int8[]");
+        let columns = format!("namespace, run, started_at, queue, name, rev, {CHANGING}");
+        let values =
+            [keys.clone(), started.clone(), queues.clone(), names.clone(), zeros, changing];
         self.insert("runs", &columns, &values, "");
 
-        let edits: Vec<LabelEdit> =
-            ids().map(|id| labels.remove(&id).unwrap_or_default()).collect();
+        let edits: Vec<Option<LabelEdit>> = ids().map(|id| labels.remove(&id)).collect();
         let texts: Vec<String> =
             born.iter().map(|run| run.head.workflow_id.as_str().to_owned()).collect();
         let serials: Vec<i64> = born.iter().map(|run| run.serial).collect();
-        let started: Vec<i64> = born.iter().map(|run| run.head.started_at.0).collect();
-        let closed: Vec<Option<i64>> =
-            edits.iter().map(|edit| edit.closed_at.map(|time| time.0)).collect();
-        let deleted: Vec<bool> = edits.iter().map(|edit| edit.deleted).collect();
+        let deleted: Vec<bool> =
+            edits.iter().map(|edit| edit.as_ref().is_some_and(|edit| edit.deleted)).collect();
         let parents: Vec<Option<Uuid>> =
             born.iter().map(|run| run.head.parent.map(|(run, _)| uuid(run))).collect();
         let origins: Vec<Vec<u8>> = born.iter().map(|run| codec::encode(&run.origin)).collect();
-        let pairs = born.iter().zip(&edits);
-        let search: Vec<Option<Vec<u8>>> = pairs
-            .clone()
-            .map(|(run, edit)| {
-                edit.search.clone().unwrap_or_else(|| stored::search_bytes(&run.head.search))
-            })
-            .collect();
-        let memos: Vec<Option<Vec<u8>>> = pairs
-            .map(|(run, edit)| {
-                edit.memo.clone().unwrap_or_else(|| stored::memo_bytes(&run.head.memo))
-            })
-            .collect();
+        // Whatever was changed since it began stands in its head.
+        let search: Vec<Option<Vec<u8>>> =
+            born.iter().map(|run| stored::search_bytes(&run.head.search)).collect();
+        let memos: Vec<Option<Vec<u8>>> =
+            born.iter().map(|run| stored::memo_bytes(&run.head.memo)).collect();
         let values = [
             keys,
+            started,
             queues,
             names,
             self.value(texts, "text[]"),
             self.value(serials, "int8[]"),
-            self.value(started, "int8[]"),
-            self.value(closed, "int8[]"),
             self.value(deleted, "bool[]"),
             self.value(parents, "uuid[]"),
             self.value(origins, "bytea[]"),
             self.value(search, "bytea[]"),
             self.value(memos, "bytea[]"),
         ];
-        let columns = "namespace, run, queue, name, workflow_id, serial, started_at, closed_at, \
-                       deleted, parent, origin, search, memo";
+        let columns = "namespace, run, started_at, queue, name, workflow_id, serial, deleted, \
+                       parent, origin, search, memo";
         self.insert("labels", columns, &values, "");
     }
 
@@ -180,73 +160,39 @@ impl Statement {
             self.value(blobs(|run| run.head.cancel.as_ref().map(codec::encode)), "bytea[]"),
             self.value(blobs(|run| run.head.quarantine.as_ref().map(codec::encode)), "bytea[]"),
             self.value(successors, "uuid[]"),
+            self.value(some(|run| run.head.closed_at.map(|time| time.0)), "int8[]"),
         ];
         values.join(", ")
     }
 
     /// What is left of these runs lies in a grave until there is room to delete it.
-    pub(super) fn buried(&mut self, buried: &[RunId]) {
+    pub(super) fn buried(&mut self, buried: &[(RunId, Time)]) {
         if buried.is_empty() {
             return;
         }
-        let keys = self.keys(buried.iter().copied());
-        for table in ["runs", "labels", "alarms"] {
+        let keys = self.keys(buried.iter().map(|(run, _)| *run));
+        let started: Vec<i64> = buried.iter().map(|(_, time)| time.0).collect();
+        let started = self.value(started, "int8[]");
+        let named = format!("unnest({keys}, {started}) AS n (namespace, run, started_at)");
+        for (table, more) in
+            [("runs", ""), ("labels", " AND t.started_at = n.started_at"), ("alarms", "")]
+        {
             self.change(format!(
-                "DELETE FROM @{table} AS t USING unnest({keys}) AS n (namespace, run) \
-                 WHERE t.namespace = n.namespace AND t.run = n.run AND (SELECT ok FROM fence)"
+                "DELETE FROM @{table} AS t USING {named} \
+                 WHERE t.namespace = n.namespace AND t.run = n.run{more} \
+                 AND (SELECT ok FROM fence)"
             ));
         }
         self.insert("graves", "namespace, run", &[keys], "ON CONFLICT DO NOTHING");
     }
 
-    pub(super) fn ids(&mut self, ids: &[(Namespace, WorkflowId, Option<RunId>, Option<RunId>)]) {
-        let texts = |ids: &[(WorkflowId, RunId)]| -> Vec<String> {
-            ids.iter().map(|(id, _)| id.as_str().to_owned()).collect()
-        };
-        let some = |pick: fn(Option<RunId>, Option<RunId>) -> Option<RunId>| {
-            let picked = ids
-                .iter()
-                .filter_map(|(_, id, before, after)| Some((id.clone(), pick(*before, *after)?)));
-            picked.collect::<Vec<(WorkflowId, RunId)>>()
-        };
-        let new = some(|before, after| after.filter(|_| before.is_none()));
-        if !self.omits(new.is_empty()) {
-            let keys = self.keys(new.iter().map(|(_, run)| *run));
-            let texts = self.value(texts(&new), "text[]");
-            self.insert("ids", "namespace, run, workflow_id", &[keys, texts], "");
-        }
-        let moved = some(|before, after| after.filter(|_| before.is_some()));
-        if !moved.is_empty() {
-            let keys = self.keys(moved.iter().map(|(_, run)| *run));
-            let texts = self.value(texts(&moved), "text[]");
-            self.change(format!(
-                "UPDATE @ids AS i SET run = n.run \
-                 FROM unnest({keys}, {texts}) AS n (namespace, run, workflow_id) \
-                 WHERE i.namespace = n.namespace AND i.workflow_id = n.workflow_id \
-                 AND (SELECT ok FROM fence)"
-            ));
-        }
-        let free = some(|before, after| before.filter(|_| after.is_none()));
-        if !free.is_empty() {
-            let keys = self.keys(free.iter().map(|(_, run)| *run));
-            let texts = self.value(texts(&free), "text[]");
-            self.change(format!(
-                "DELETE FROM @ids AS i \
-                 USING unnest({keys}, {texts}) AS n (namespace, run, workflow_id) \
-                 WHERE i.namespace = n.namespace AND i.workflow_id = n.workflow_id \
-                 AND (SELECT ok FROM fence)"
-            ));
-        }
-    }
-
     pub(super) fn labels(&mut self, labels: &BTreeMap<RunId, LabelEdit>) {
-        if self.omits(labels.is_empty()) {
+        if labels.is_empty() {
             return;
         }
         let keys = self.keys(labels.keys().copied());
         let all = || labels.values();
-        let closed: Vec<Option<i64>> =
-            all().map(|edit| edit.closed_at.map(|time| time.0)).collect();
+        let started: Vec<i64> = all().map(|edit| edit.started_at.0).collect();
         let deleted: Vec<bool> = all().map(|edit| edit.deleted).collect();
         let searched: Vec<bool> = all().map(|edit| edit.search.is_some()).collect();
         let search: Vec<Option<Vec<u8>>> =
@@ -255,7 +201,7 @@ impl Statement {
         let memos: Vec<Option<Vec<u8>>> = all().map(|edit| edit.memo.clone().flatten()).collect();
         let values = [
             keys,
-            self.value(closed, "int8[]"),
+            self.value(started, "int8[]"),
             self.value(deleted, "bool[]"),
             self.value(searched, "bool[]"),
             self.value(search, "bytea[]"),
@@ -263,13 +209,13 @@ impl Statement {
             self.value(memos, "bytea[]"),
         ];
         self.change(format!(
-            "UPDATE @labels AS l SET closed_at = coalesce(n.closed_at, l.closed_at), \
-             deleted = l.deleted OR n.deleted, \
+            "UPDATE @labels AS l SET deleted = l.deleted OR n.deleted, \
              search = CASE WHEN n.searched THEN n.search ELSE l.search END, \
              memo = CASE WHEN n.noted THEN n.memo ELSE l.memo END \
              FROM unnest({}) \
-             AS n (namespace, run, closed_at, deleted, searched, search, noted, memo) \
-             WHERE l.namespace = n.namespace AND l.run = n.run AND (SELECT ok FROM fence)",
+             AS n (namespace, run, started_at, deleted, searched, search, noted, memo) \
+             WHERE l.namespace = n.namespace AND l.started_at = n.started_at \
+             AND l.run = n.run AND (SELECT ok FROM fence)",
             values.join(", ")
         ));
     }

@@ -92,7 +92,7 @@ impl Looks {
             b'P' => {
                 let sql = String::from_utf8_lossy(second);
                 let tables =
-                    [".runs", ".activities", ".inbox", ".ids", ".members WHERE epoch = ANY"];
+                    [".runs", ".activities", ".inbox", ".labels", ".members WHERE epoch = ANY"];
                 if sql.starts_with("SELECT") && tables.iter().any(|table| sql.contains(table)) {
                     self.0.insert(first.to_vec());
                 }
