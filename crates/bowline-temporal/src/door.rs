@@ -19,6 +19,7 @@ mod workflow;
 use std::sync::Arc;
 
 use bowline_engine::Engine;
+use prost::Message;
 use temporalio_protos::temporal::api::workflowservice::v1::*;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response};
@@ -26,7 +27,7 @@ use tonic::{Request, Response};
 use crate::{
     Metrics,
     cron::Cron,
-    limits::Limits,
+    limits::{self, Limits},
     serve::{Calls, Meter},
     status::Answer,
     stubs::{
@@ -109,6 +110,17 @@ impl Door {
     }
 }
 
+/// An answer that is packed only where that saves more than it costs: most are a few hundred
+/// bytes, and packing one of them takes longer than making it.
+fn packed<M: Message>(answer: M) -> Response<M> {
+    let is_short = answer.encoded_len() < limits::PACKED_FROM;
+    let mut answer = Response::new(answer);
+    if is_short {
+        answer.disable_compression();
+    }
+    answer
+}
+
 /// Declares the calls that are answered, each by a function of one of the files below.
 macro_rules! calls {
     ($($call:ident($request:ty) -> $response:ty = $function:path;)*) => {
@@ -117,7 +129,7 @@ macro_rules! calls {
             $(
                 async fn $call(&self, request: Request<$request>) -> Answer<Response<$response>> {
                     poll::in_time(&request)?;
-                    Ok(Response::new(Box::pin($function(self, request)).await?))
+                    Ok(packed(Box::pin($function(self, request)).await?))
                 }
             )*
         }
