@@ -26,14 +26,19 @@ pub(crate) fn work(
     while let Some(question) = next(questions, shared) {
         let db = Db::new(connection, &shared.counters);
         // All statements of one question see the same moment.
-        match connection.execute_batch("BEGIN") {
+        match run(connection, "BEGIN") {
             Ok(()) => question(Ok(db)),
             Err(error) => question(Err(Fault::from(error).into())),
         }
         if !connection.is_autocommit() {
-            let _ = connection.execute_batch("COMMIT");
+            let _ = run(connection, "COMMIT");
         }
     }
+}
+
+/// A statement that is parsed once.
+fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
 /// Whoever has the lock waits for the next question; the others wait for the lock.
