@@ -123,6 +123,11 @@ impl Draft {
         &self.record
     }
 
+    /// The number up to which messages are consumed.
+    pub fn consumed(&self) -> Number {
+        self.consumed
+    }
+
     /// The events so far.
     pub fn events(&self) -> &[Event] {
         &self.events

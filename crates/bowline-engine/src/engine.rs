@@ -64,6 +64,8 @@ pub(crate) struct Core {
     pub(crate) local: desk::Place,
     /// Remote workers that wait for turns, activities or notices.
     pub(crate) polls: remote::Polls,
+    /// Remote runs that were decided about lately.
+    pub(crate) hands: remote::Hands,
     /// What is known of remote workers.
     pub(crate) crew: remote::Crew,
     /// Questions to runs whose code is at remote workers.
@@ -143,6 +145,7 @@ impl Core {
             control: control::Control::default(),
             local: desk::Place::default(),
             polls: remote::Polls::default(),
+            hands: remote::Hands::default(),
             crew: remote::Crew::default(),
             queries: remote::Queries::default(),
             bells: watch::Bells::default(),

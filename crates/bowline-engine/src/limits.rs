@@ -83,3 +83,9 @@ pub const OFFER: Duration = Duration::from_millis(20);
 pub const AHEAD: Duration = Duration::from_millis(5);
 /// How far a workflow thread may be behind and still be given runs that begin here.
 pub const EXPECTED_BEHIND: usize = 64;
+/// How many remote runs are kept at hand for their next decision, and perhaps as many again.
+pub const HAND_RUNS: usize = 1_000;
+/// How many new events a run may have that is kept so.
+pub const HAND_EVENTS: usize = 64;
+/// How many attempts in remote workers' hands are known as they were handed out.
+pub const HAND_ATTEMPTS: usize = 4_096;

@@ -110,8 +110,8 @@ impl Door {
     }
 }
 
-/// An answer that is packed only where that saves more than it costs: most are a few hundred
-/// bytes, and packing one of them takes longer than making it.
+/// An answer that is packed only where that saves something: most are a few hundred bytes, and the
+/// buffers for packing one are many times as large.
 fn packed<M: Message>(answer: M) -> Response<M> {
     let is_short = answer.encoded_len() < limits::PACKED_FROM;
     let mut answer = Response::new(answer);

@@ -319,7 +319,7 @@ impl Core {
             .await?;
         if let Some(run) = run {
             match settled.message {
-                Some(_) => self.net.owe(run),
+                Some(_) => self.owe(run),
                 None => self.net.touch(),
             }
             if settled.message.is_none() && settled.step == Step::Ended {

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use bowline_core::Namespace;
-use bowline_store::{ClaimRuns, Want};
+use bowline_store::{ClaimRuns, RunRead, Want};
+use tokio::sync::oneshot;
 
 use super::{
     Core,
-    run::state,
-    submit::{Patience, TurnCommit},
+    remote::{AtHand, Decision},
+    submit::Patience,
 };
 use crate::{Result, limits};
 
@@ -35,6 +36,7 @@ async fn pass(core: &Arc<Core>, namespace: Namespace) -> bool {
         count: limits::CLAIM_RUNS,
         now: core.now(),
     };
+    let asked = core.queries.asked();
     let claimed = core.patiently(|| core.store.claim_runs(claim.clone())).await;
     let claimed = match core.heed(claim.epoch, claimed) {
         Ok(claimed) => claimed,
@@ -43,45 +45,67 @@ async fn pass(core: &Arc<Core>, namespace: Namespace) -> bool {
             return false;
         }
     };
+    // Together, so that one group of commits writes all of them.
+    let taking = claimed.into_iter().map(|claimed| taking(core, claimed.read, asked));
+    let taking: Vec<_> = taking.collect();
     let mut progress = false;
-    for claimed in claimed {
-        let run = claimed.read.head.run;
-        match core.take_in(&claimed.read).await {
-            Ok(moved) => progress |= moved,
-            // A run that does not read must not hold up the others.
-            Err(error) if claimed.read.head.quarantine.is_none() && error.is_corrupt() => {
-                core.park(run, None, 1, error.to_string()).await;
-            }
-            Err(error) => tracing::error!(%run, %error, "its messages could not be taken in"),
-        }
+    for taken in taking {
+        progress |= taken.await.unwrap_or(false);
     }
     progress
 }
 
+/// Takes in what waits for a run, in the background; true if that got anywhere.
+fn taking(core: &Arc<Core>, read: RunRead, asked: u64) -> oneshot::Receiver<bool> {
+    let (done, taken) = oneshot::channel();
+    let core = core.clone();
+    core.clone().spawn(async move {
+        let run = read.head.run;
+        let moved = match core.take_in(&read, asked).await {
+            Ok(moved) => moved,
+            // A run that does not read must not hold up the others.
+            Err(error) if read.head.quarantine.is_none() && error.is_corrupt() => {
+                core.park(run, None, 1, error.to_string()).await;
+                false
+            }
+            Err(error) => {
+                tracing::error!(%run, %error, "its messages could not be taken in");
+                false
+            }
+        };
+        let _ = done.send(moved);
+    });
+    taken
+}
+
 impl Core {
-    /// Takes in what waits for one run; false if there was nothing that may be taken now.
-    pub(crate) async fn take_in(self: &Arc<Self>, read: &bowline_store::RunRead) -> Result<bool> {
+    /// Takes in what waits for one run; false if there was nothing that may be taken now. `asked`
+    /// is how many questions there had been before it was read.
+    pub(crate) async fn take_in(self: &Arc<Self>, read: &RunRead, asked: u64) -> Result<bool> {
         let head = &read.head;
-        let state = state(read)?;
-        if !state.started.cron.is_empty() && self.schedules.get().is_none() {
+        let hand = AtHand::of(read, asked)?;
+        if !hand.state.started.cron.is_empty() && self.schedules.get().is_none() {
             // Whoever reads its schedule takes it in: here nobody knows which run follows it.
             return Ok(false);
         }
-        let mut draft = self.draft_of(state, head.record.clone(), head.consumed);
-        draft.intake(&read.inbox);
-        let decided = draft.finish();
-        let closes = !decided.state.status.is_open();
+        let AtHand { version: expected, consumed, record, state, events, inbox, .. } = hand;
+        let mut draft = self.draft_of(state, record, consumed);
+        draft.intake(&inbox);
+        let closes = !draft.state().status.is_open();
         // What a native run's code must see is for its turn.
-        if decided.consumed == head.consumed || (head.rules.is_native() && !closes) {
+        if draft.consumed() == consumed || (head.rules.is_native() && !closes) {
             return Ok(false);
         }
-        let (run, expected) = (head.run, head.version);
-        let turn =
-            TurnCommit { run, fence: None, expected, decided, ended: Vec::new(), release: false };
-        match self.commit(turn, Patience::Long).await {
-            Ok(_) => {
+        let seated = match head.rules.is_native() {
+            true => None,
+            false => self.seat(&mut draft, &events),
+        };
+        let decision =
+            Decision { draft, expected, events, ended: Vec::new(), patience: Patience::Long };
+        match self.write_seated(decision, seated, asked).await {
+            Ok(()) => {
                 if let Some(local) = self.local.get().filter(|_| closes) {
-                    local.closed(run);
+                    local.closed(head.run);
                 }
                 Ok(true)
             }

@@ -3,8 +3,10 @@
 
 mod activity;
 mod crew;
+mod hand;
 pub(crate) mod look;
 mod query;
+mod seat;
 mod stand;
 mod turn;
 
@@ -12,14 +14,16 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{Namespace, Queue, Time};
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 pub use activity::{Along, Eager, RemoteActivity, RemoteHeartbeat};
 pub(crate) use crew::{Crew, Poll};
 pub use crew::{Polled, WorkerBeat};
+pub(crate) use hand::{AtHand, Decision, Hands};
 pub(crate) use query::Queries;
 pub use query::{QueryAnswer, Question, RemoteAsk, RemoteQuery};
+use seat::Bell;
+pub(crate) use seat::Seat;
 pub use turn::{Answered, RemoteTurn, Taken};
 
 /// For how long a poll waits.
@@ -48,19 +52,24 @@ type Key = (Want, Namespace, Queue);
 
 /// Long polls that wait for work, by queue.
 #[derive(Debug, Default)]
-pub(crate) struct Polls(Mutex<BTreeMap<Key, Arc<Notify>>>);
+pub(crate) struct Polls(Mutex<BTreeMap<Key, Arc<Bell>>>);
 
 impl Polls {
     /// What a poll waits on. Queues that nobody waits for any more are forgotten.
-    fn bell(&self, want: Want, namespace: Namespace, queue: &Queue) -> Arc<Notify> {
+    fn bell(&self, want: Want, namespace: Namespace, queue: &Queue) -> Arc<Bell> {
         let mut bells = self.0.lock();
         bells.retain(|_, bell| Arc::strong_count(bell) > 1);
         bells.entry((want, namespace, queue.clone())).or_default().clone()
     }
 
+    /// The same, if somebody waits there.
+    fn known(&self, want: Want, namespace: Namespace, queue: &Queue) -> Option<Arc<Bell>> {
+        self.0.lock().get(&(want, namespace, queue.clone())).cloned()
+    }
+
     fn ring(&self, want: Want, namespace: Namespace, queue: &Queue) {
-        if let Some(bell) = self.0.lock().get(&(want, namespace, queue.clone())) {
-            bell.notify_one();
+        if let Some(bell) = self.known(want, namespace, queue) {
+            bell.rung.notify_one();
         }
     }
 
@@ -76,6 +85,6 @@ impl Polls {
     pub(crate) fn activities(&self) {
         let bells = self.0.lock();
         let activity = bells.iter().filter(|((want, ..), _)| *want == Want::Activity);
-        activity.for_each(|(_, bell)| bell.notify_one());
+        activity.for_each(|(_, bell)| bell.rung.notify_one());
     }
 }

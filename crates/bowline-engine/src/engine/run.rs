@@ -37,15 +37,20 @@ pub(crate) fn events(run: RunId, batches: &[Batch]) -> Result<Vec<Event>> {
 
 /// The state of a run: its newest snapshot, and what happened since.
 pub(crate) fn state(read: &RunRead) -> Result<State> {
+    state_after(read, &events(read.head.run, &read.batches)?)
+}
+
+/// The same, where its events are decoded already.
+pub(crate) fn state_after(read: &RunRead, events: &[Event]) -> Result<State> {
     let run = read.head.run;
     let mut state = match &read.snapshot {
         Some(snapshot) => codec::decode(snapshot.bytes.as_slice())
             .map_err(|corrupt| Error::Store(bowline_store::Error::Corrupt { run, corrupt }))?,
         None => State::new(run),
     };
-    for event in events(run, &read.batches)? {
+    for event in events {
         if event.id >= state.next_event {
-            state.evolve(&event);
+            state.evolve(event);
         }
     }
     Ok(state)
@@ -138,7 +143,11 @@ impl Core {
     /// Waits until a run's history has an event of this id, or the run is closed.
     pub(crate) async fn grown(&self, run: RunId, id: EventId) -> Result<Head> {
         let mut follower = self.followers.follower();
-        self.followers.follow(&mut follower, run)?;
+        match id == EventId(u64::MAX) {
+            // No run has that event: only its end is waited for.
+            true => self.followers.follow_end(&mut follower, run)?,
+            false => self.followers.follow(&mut follower, run)?,
+        }
         loop {
             let head = self.head_of(run).await?;
             if head.next_event > id || !head.status.is_open() {
@@ -158,11 +167,12 @@ impl Core {
         let mut follower = self.followers.follower();
         self.followers.follow_end(&mut follower, run)?;
         loop {
+            let asked = self.queries.asked();
             let read = self.read(Read::state(run)).await?;
             if !read.head.status.is_open() {
                 return Ok(read.head);
             }
-            if !read.inbox.is_empty() && self.take_in(&read).await? {
+            if !read.inbox.is_empty() && self.take_in(&read, asked).await? {
                 continue;
             }
             tokio::select! {

@@ -207,6 +207,7 @@ impl Core {
         let told: Vec<_> = folded.commit.posts.iter().map(|post| told(post, parent)).collect();
         // The answer brings along what waits by then.
         self.net.paid(run);
+        self.hands.forget(run);
         let closing = (!matches!(end, End::Open)).then(|| self.followers.closes(run));
         let committed = match self.write(folded.commit, patience).await {
             Ok(committed) => committed,
@@ -217,7 +218,7 @@ impl Core {
         };
         self.meter.turns_committed.add(turns);
         self.net.touch();
-        told.iter().for_each(|to| self.net.owe_to(to));
+        told.iter().for_each(|to| self.owe_to(to));
         let mut taken = Vec::new();
         for (activity, attempt) in &committed.started {
             taken.extend(folded.starts.begin(self, run, *activity, *attempt));
@@ -297,6 +298,21 @@ impl Core {
             async move { done.await.pop().unwrap_or(Err(StoreError::Shut)) }
         })
         .await
+    }
+}
+
+impl Core {
+    /// A message was put into an inbox: whoever decides about that run next must read it.
+    pub(crate) fn owe(&self, run: RunId) {
+        self.hands.forget(run);
+        self.net.owe(run);
+    }
+
+    fn owe_to(&self, to: &Address) {
+        if let Address::Run(run) | Address::Chain(run) = to {
+            self.hands.forget(*run);
+        }
+        self.net.owe_to(to);
     }
 }
 

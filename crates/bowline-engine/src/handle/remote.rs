@@ -2,8 +2,8 @@
 //! control channel.
 
 use bowline_core::{
-    AskId, CancelActivity, ControlQueue, Ending, FailTurn, Identity, NoticeId, Payload, Queue,
-    RunId, StartTurn, Time, Token, TurnAnswer,
+    AskId, CancelActivity, ControlQueue, Ending, EventId, FailTurn, Identity, NoticeId, Payload,
+    Queue, RunId, StartTurn, Time, Token, TurnAnswer,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -58,6 +58,22 @@ impl Engine {
     ) -> Result<Option<Taken>> {
         let place = (self.namespace, queue);
         Box::pin(self.core.poll_turn(place, start, wait.into())).await
+    }
+
+    /// Adds what a turn does not show of its run's history: for a worker that polls the queue of
+    /// another one, and has not got the run in its cache.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn show_whole(&self, turn: &mut RemoteTurn) -> Result<()> {
+        let first = turn.events.first().map_or(EventId(1), |event| event.id);
+        if first > EventId(1) {
+            let mut events = Box::pin(self.core.history(turn.run)).await?;
+            events.retain(|event| event.id < first);
+            events.append(&mut turn.events);
+            turn.events = events;
+        }
+        Ok(())
     }
 
     /// A remote worker answers a turn; with `again`, it takes the next one in the same breath.

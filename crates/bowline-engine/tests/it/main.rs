@@ -56,6 +56,7 @@ mod replaying;
 mod retry;
 mod scale;
 mod scope;
+mod seat;
 mod setup;
 mod slice;
 mod slots;

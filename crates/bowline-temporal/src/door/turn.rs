@@ -63,7 +63,12 @@ pub(super) async fn poll(
     });
     let sticky = place.kind == i32::from(TaskQueueKind::Sticky);
     match taken.await? {
-        Some(Taken::Turn(turn)) => handed_out(space, &turn, sticky),
+        Some(Taken::Turn(mut turn)) => {
+            if !sticky {
+                space.engine.show_whole(&mut turn).await.map_err(status::of)?;
+            }
+            handed_out(space, &turn, sticky)
+        }
         Some(Taken::Ask(ask)) => query::handed_out(space, &ask, sticky),
         // Anything but a message without a single field would be read as a turn.
         None => Ok(PollWorkflowTaskQueueResponse::default()),

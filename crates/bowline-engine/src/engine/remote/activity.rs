@@ -4,19 +4,21 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use bowline_core::{
     ActivityId, ActivityLive, ActivitySpec, AskId, Blob, ControlQueue, Ending, Epoch, EventId,
-    Identity, Name, Namespace, Payload, Queue, RunId, Step, Token, WorkflowId, limits::PAYLOAD_MAX,
+    Identity, Name, Namespace, Payload, Queue, Received, RunId, Step, Token, WorkflowId,
+    limits::PAYLOAD_MAX,
 };
 use bowline_store::{
     AttemptRef, ClaimActivities, ClaimedActivity, Heartbeat, HeartbeatReply, HolderKind, Proof,
     Settle,
 };
 
-use super::{QueryAnswer, Wait, Want};
+use super::{AtHand, Decision, QueryAnswer, Wait, Want};
 use crate::{
     Error, Result,
     engine::{
         Core,
         desk::{bounded, cancelled},
+        submit::Patience,
     },
 };
 
@@ -88,13 +90,15 @@ impl Core {
                 |epoch| self.store.claim_activities(ClaimActivities { epoch, ..claim.clone() });
             let mut claimed = self.as_member(claim).await?;
             if let Some(claimed) = claimed.pop() {
-                bell.notify_one();
+                bell.rung.notify_one();
                 self.push(cancelled(&claimed).into_iter().collect());
                 self.meter.attempts_started.add(1);
-                return Ok(Some(handed_out(claimed)));
+                let activity = handed_out(claimed);
+                self.hands.out(&activity);
+                return Ok(Some(activity));
             }
             tokio::select! {
-                () = bell.notified() => {}
+                () = bell.rung.notified() => {}
                 () = self.clock.sleep_until(wait.until) => break,
                 () = wait.gone.cancelled() => break,
                 () = self.stopping.cancelled() => break,
@@ -104,7 +108,7 @@ impl Core {
     }
 
     /// A remote worker ends its attempt.
-    pub(crate) async fn end_activity(&self, token: &[u8], ending: Ending) -> Result<()> {
+    pub(crate) async fn end_activity(self: &Arc<Self>, token: &[u8], ending: Ending) -> Result<()> {
         let (attempt, proof) = read(token)?;
         let settle = Settle {
             run: attempt.run,
@@ -117,11 +121,41 @@ impl Core {
             observed_at: None,
             now: self.now(),
         };
+        if self.end_at_hand(&settle).await? {
+            self.control.over(attempt);
+            return Ok(());
+        }
         let step = self.settle_remote(settle).await?;
         self.control.over(attempt);
         match step {
             Step::Ended | Step::Requeued(_) => Ok(()),
             _ => Err(Error::BadToken("the attempt is over".into())),
+        }
+    }
+
+    /// Writes the end of an attempt together with what it leads to: the run takes it in, and the
+    /// turn that follows is handed to a poll that waits for it. False if that cannot be foreseen,
+    /// or has come to nothing: then the end must be written by itself.
+    async fn end_at_hand(self: &Arc<Self>, report: &Settle) -> Result<bool> {
+        let Some(foreseen) = self.hands.foresee(report) else { return Ok(false) };
+        let Some(hand) = self.hands.take(report.run) else { return Ok(false) };
+        if hand.record.turn.as_ref().is_some_and(|turn| turn.started.is_some()) {
+            // Nothing is taken in while a worker has the turn.
+            self.hands.keep(hand);
+            return Ok(false);
+        }
+        let AtHand { version: expected, consumed, record, state, events, asked, .. } = hand;
+        let mut draft = self.draft_of(state, record, consumed);
+        // It was never in the inbox, and has no number of its own.
+        let message = foreseen.message.clone();
+        draft.intake(&[Received { number: consumed, at: report.now, message }]);
+        let seated = self.seat(&mut draft, &events);
+        let (ended, patience) = (vec![foreseen], Patience::Short);
+        let decision = Decision { draft, expected, events, ended, patience };
+        match self.write_seated(decision, seated, asked).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_race() => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

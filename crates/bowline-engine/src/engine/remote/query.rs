@@ -170,7 +170,7 @@ impl Queries {
 
     /// How many questions there were so far. Taken before a run is read for its turn: a question
     /// that came later may know of messages which that turn does not show.
-    pub(super) fn asked(&self) -> u64 {
+    pub(crate) fn asked(&self) -> u64 {
         // Under the lock, so that a question which is counted here is there to be boarded.
         let _open = self.open.lock();
         self.asked.load(Ordering::Relaxed)

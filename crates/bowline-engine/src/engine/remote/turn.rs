@@ -4,17 +4,19 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    AskId, Blob, Draft, Epoch, Event, EventId, FailTurn, Name, Namespace, Queue, RunId, StartTurn,
-    State, Token, TurnAnswer, TurnVerdict, UpdateRequest, WorkflowId,
+    AskId, Blob, Epoch, Event, EventId, FailTurn, Name, Namespace, Queue, Refusal, RunId,
+    StartTurn, State, Token, TurnAnswer, TurnRecord, TurnVerdict, UpdateRequest, WorkflowId,
 };
 use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
 
-use super::{Along, Eager, QueryAnswer, RemoteActivity, RemoteAsk, RemoteQuery, Wait, Want};
+use super::{
+    Along, AtHand, Decision, Eager, QueryAnswer, RemoteActivity, RemoteAsk, RemoteQuery, Wait, Want,
+};
 use crate::{
     Error, Result,
     engine::{
         Core,
-        run::{events, state},
+        run::{events, state_after},
         submit::{Patience, TurnCommit},
     },
     limits,
@@ -39,7 +41,8 @@ pub struct RemoteTurn {
     pub previous_started: EventId,
     /// The `TurnStarted` of this one; history as handed out ends there.
     pub started: EventId,
-    /// The whole history, a provisional tail included.
+    /// History, a provisional tail included: all of it, or, where the turn waited in a worker's own
+    /// queue, at least what follows `previous_started`.
     pub events: Vec<Event>,
     /// Updates that the turn should take or refuse.
     pub updates: Vec<UpdateRequest>,
@@ -98,14 +101,31 @@ impl Core {
             };
             if taken.is_some() {
                 // Others may wait for the same queue, and more may wait in it.
-                bell.notify_one();
+                bell.rung.notify_one();
                 return Ok(taken);
             }
-            tokio::select! {
-                () = bell.notified() => {}
-                () = self.clock.sleep_until(wait.until) => break,
-                () = wait.gone.cancelled() => break,
-                () = self.stopping.cancelled() => break,
+            let mut seated = bell.sit(start.clone());
+            let is_over = tokio::select! {
+                biased;
+                handed = &mut seated.turn => match handed {
+                    Ok(turn) => return Ok(Some(Taken::Turn(Box::new(turn)))),
+                    // It has come to nothing: perhaps the turn waits in the queue.
+                    Err(_) => continue,
+                },
+                () = bell.rung.notified() => false,
+                () = self.clock.sleep_until(wait.until) => true,
+                () = wait.gone.cancelled() => true,
+                () = self.stopping.cancelled() => true,
+            };
+            if !seated.leave()
+                && let Ok(turn) = (&mut seated.turn).await
+            {
+                // What it was woken for waits still.
+                bell.rung.notify_one();
+                return Ok(Some(Taken::Turn(Box::new(turn))));
+            }
+            if is_over {
+                break;
             }
         }
         Ok(None)
@@ -149,27 +169,24 @@ impl Core {
         start: &StartTurn,
         asked: u64,
     ) -> Result<Option<RemoteTurn>> {
-        let head = &read.head;
-        let mut history = events(head.run, &read.batches)?;
-        let mut draft = self.draft_of(state(read)?, head.record.clone(), head.consumed);
-        draft.intake(&read.inbox);
+        let hand = AtHand::of(read, asked)?;
+        let AtHand { version: expected, consumed, record, state, events, inbox, .. } = hand;
+        let mut draft = self.draft_of(state, record, consumed);
+        draft.intake(&inbox);
         let Ok(token) = draft.start_turn(start.clone()) else {
             // What waited has closed the run, or taken the turn back.
-            self.take_in(read).await?;
+            self.take_in(read, asked).await?;
             return Ok(None);
         };
-        let turn = TurnCommit {
-            run: head.run,
-            fence: None,
-            expected: head.version,
-            decided: draft.clone().finish(),
-            ended: Vec::new(),
-            release: false,
-        };
-        match self.commit(turn, Patience::Short).await {
-            Ok(_) => {
-                history.extend(draft.events().iter().cloned());
-                Ok(Some(self.handed_out(&draft, token, history, asked).await))
+        let decision =
+            Decision { draft, expected, events, ended: Vec::new(), patience: Patience::Short };
+        match self.write_decision(decision, None).await {
+            Ok((hand, _)) => {
+                let (state, record) = (&hand.state, &hand.record);
+                let history = hand.events.clone();
+                let turn = self.handed_out(state, record, token, history, asked).await;
+                self.hands.keep(hand);
+                Ok(Some(turn))
             }
             Err(error) if error.is_race() => Ok(None),
             Err(error) => Err(error),
@@ -186,20 +203,11 @@ impl Core {
         let asked = self.queries.asked();
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
         let head = &read.head;
-        let out = head.record.turn.as_ref().and_then(|turn| Some((turn, turn.started.as_ref()?)));
-        let Some((turn, started)) = out.filter(|(_, s)| s.request_id == worker.request_id) else {
-            return Ok(None);
-        };
-        let token = Token {
-            run,
-            scheduled: turn.scheduled,
-            attempt: turn.attempt,
-            started: started.event,
-            serial: head.record.serial,
-        };
-        let draft = self.draft_of(state(&read)?, head.record.clone(), head.consumed);
+        let Some(token) = token_of(run, &head.record, worker) else { return Ok(None) };
+        let events = events(run, &read.batches)?;
+        let state = state_after(&read, &events)?;
         self.meter.eager_turns.add(1);
-        Ok(Some(self.handed_out(&draft, token, events(run, &read.batches)?, asked).await))
+        Ok(Some(self.handed_out(&state, &head.record, token, events, asked).await))
     }
 
     /// Takes a worker's answer, whoever handed the turn out. `again` is set if the worker wants
@@ -231,37 +239,42 @@ impl Core {
         again: Option<StartTurn>,
         (eager, answers): (&Eager, Vec<(AskId, QueryAnswer)>),
     ) -> Result<Answered> {
+        let mut known = self.hands.take(token.run);
         loop {
             let asked = self.queries.asked();
-            let (head, mut draft, inbox) = self.draft(token.run).await?;
-            if !head.status.is_open() {
-                return Err(bowline_core::Refusal::NoSuchTurn.into());
+            let (hand, is_read) = match known.take() {
+                Some(hand) => (hand, false),
+                None => (self.fetch(token.run).await?, true),
+            };
+            if !hand.state.status.is_open() {
+                return Err(Refusal::NoSuchTurn.into());
             }
+            let AtHand { version: expected, consumed, record, state, events, inbox, .. } = hand;
+            let mut draft = self.draft_of(state, record, consumed);
             let answer = answer(token);
             self.look_up(&mut draft, &answer.commands);
-            let verdict = draft.answer_turn(answer, &inbox)?;
+            let verdict = match draft.answer_turn(answer, &inbox) {
+                // The run may have gone on elsewhere.
+                Err(_) if !is_read => continue,
+                verdict => verdict?,
+            };
             let next = match (&again, draft.record().turn.is_some()) {
                 (Some(start), true) if verdict == TurnVerdict::Taken => {
                     draft.start_turn(start.clone()).ok()
                 }
                 _ => None,
             };
-            let turn = TurnCommit {
-                run: head.run,
-                fence: None,
-                expected: head.version,
-                decided: draft.clone().finish(),
-                ended: Vec::new(),
-                release: false,
-            };
-            match self.commit_for(turn, Patience::Short, Some(eager)).await {
-                Ok((_, _, activities)) => {
+            let decision =
+                Decision { draft, expected, events, ended: Vec::new(), patience: Patience::Short };
+            match self.write_decision(decision, Some(eager)).await {
+                Ok((hand, activities)) => {
                     self.answer_along(token.run, answers);
                     let next = match next {
-                        Some(token) => Some(self.hand_out(&draft, token, asked).await?),
+                        Some(token) => Some(self.hand_out(&hand, token, asked).await?),
                         None => None,
                     };
-                    let last_started = draft.state().last_started;
+                    let last_started = hand.state.last_started;
+                    self.hands.keep(hand);
                     return Ok(Answered { verdict, next, last_started, activities });
                 }
                 Err(error) if error.is_race() => {}
@@ -351,9 +364,11 @@ impl Core {
     /// History as a remote client may see it: what is written, and the tail of a turn that is out
     /// and not yet written.
     pub(crate) async fn remote_history(self: &Arc<Self>, run: RunId) -> Result<Vec<Event>> {
+        let asked = self.queries.asked();
         let mut read = self.read(Read::whole(run)).await?;
         // What was acknowledged is shown, whether or not anybody polls.
-        if !read.head.rules.is_native() && !read.inbox.is_empty() && self.take_in(&read).await? {
+        let is_owed = !read.head.rules.is_native() && !read.inbox.is_empty();
+        if is_owed && self.take_in(&read, asked).await? {
             read = self.read(Read::whole(run)).await?;
         }
         let mut history = events(run, &read.batches)?;
@@ -364,22 +379,23 @@ impl Core {
         Ok(history)
     }
 
-    async fn hand_out(&self, draft: &Draft, token: Token, asked: u64) -> Result<RemoteTurn> {
-        let run = draft.state().run;
+    async fn hand_out(&self, hand: &AtHand, token: Token, asked: u64) -> Result<RemoteTurn> {
+        let run = hand.state.run;
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
-        Ok(self.handed_out(draft, token, events(run, &read.batches)?, asked).await)
+        let history = events(run, &read.batches)?;
+        Ok(self.handed_out(&hand.state, &hand.record, token, history, asked).await)
     }
 
-    async fn handed_out(
+    pub(super) async fn handed_out(
         &self,
-        draft: &Draft,
+        state: &State,
+        record: &TurnRecord,
         token: Token,
         mut history: Vec<Event>,
         asked: u64,
     ) -> RemoteTurn {
-        let state = draft.state();
         history.retain(|event| event.id <= token.started);
-        history.extend(draft.record().tail(state));
+        history.extend(record.tail(state));
         RemoteTurn {
             token: token.to_blob(),
             run: state.run,
@@ -390,10 +406,23 @@ impl Core {
             previous_started: state.last_started,
             started: token.started,
             events: history,
-            updates: draft.record().admitted.clone(),
+            updates: record.admitted.clone(),
             queries: self.board(state.run, token.serial, asked).await,
         }
     }
+}
+
+/// What the answer to a turn must show, if this poll has it.
+pub(super) fn token_of(run: RunId, record: &TurnRecord, poll: &StartTurn) -> Option<Token> {
+    let turn = record.turn.as_ref()?;
+    let started = turn.started.as_ref().filter(|out| out.request_id == poll.request_id)?;
+    Some(Token {
+        run,
+        scheduled: turn.scheduled,
+        attempt: turn.attempt,
+        started: started.event,
+        serial: record.serial,
+    })
 }
 
 fn decode(token: &[u8]) -> Result<Token> {

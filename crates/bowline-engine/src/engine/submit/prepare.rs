@@ -128,7 +128,7 @@ impl Core {
     /// Something was posted, here or in a transaction that is committed now.
     pub(crate) fn posted(&self, posted: &Posted) {
         match posted {
-            Posted::Delivered(run, _) => self.net.owe(*run),
+            Posted::Delivered(run, _) => self.owe(*run),
             _ => self.net.touch(),
         }
     }

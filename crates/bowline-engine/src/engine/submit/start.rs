@@ -15,6 +15,7 @@ use crate::{
         Core,
         desk::{Local, TurnLease},
         follow::RunEnd,
+        remote::Seat,
     },
     limits,
 };
@@ -75,10 +76,36 @@ impl Core {
     pub(crate) async fn start(
         self: &Arc<Self>,
         namespace: Namespace,
-        options: StartOptions,
+        mut options: StartOptions,
     ) -> Result<Started> {
         let conflict = options.conflict;
-        self.start_as(self.starting(namespace, options)?, conflict).await
+        let Some(seat) = self.first_seat(namespace, &options) else {
+            return self.start_as(self.starting(namespace, options)?, conflict).await;
+        };
+        options.worker = Some(seat.start.clone());
+        let start = self.starting(namespace, options)?;
+        let core = self.clone();
+        // The poll must have what is durable, whether or not anybody waits for this.
+        let starting = async move {
+            let birth = start.birth.clone();
+            let started = core.start_as(start, conflict).await?;
+            if started.run == birth.run {
+                core.deliver_first(birth, seat).await?;
+            }
+            Ok(started)
+        };
+        self.insist(starting).await
+    }
+
+    /// A poll that waits for the first turn of a run which is about to begin.
+    fn first_seat(&self, namespace: Namespace, options: &StartOptions) -> Option<Seat> {
+        let started = &options.started;
+        let begins_at_once = started.delay.is_none() && started.cron.is_empty();
+        let is_plain = options.worker.is_none() && options.conflict != Conflict::TerminateExisting;
+        if started.rules.is_native() || !begins_at_once || !is_plain {
+            return None;
+        }
+        self.waiting(namespace, &started.queue)
     }
 
     /// The same, and follows the run to its end from before its beginning; not one that was there

@@ -1,0 +1,207 @@
+//! Remote runs at hand: as the last decision of this process left them, so that the next one need
+//! not read them.
+//!
+//! In:    what a commit has left of a run, if nothing waits for it; attempts that were handed out.
+//! Out:   the same, to whoever decides next, and only once.
+//! Never: the truth. A commit names the version that it was decided on, and the ends of attempts
+//!        what they were foreseen as: what somebody else has written since makes it a conflict,
+//!        and the run is read.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bowline_core::{
+    ActivityLive, ActivitySpec, Birth, Draft, Event, EventId, Number, Received, RunId, State,
+    TurnRecord, Version,
+};
+use bowline_store::{Foreseen, Head, Read, RunRead, Settle};
+use parking_lot::Mutex;
+
+use super::{Eager, RemoteActivity};
+use crate::{
+    Result,
+    engine::{
+        Core,
+        run::{events, state_after},
+        submit::{Patience, TurnCommit},
+    },
+    limits,
+};
+
+/// A remote run as it stands.
+#[derive(Debug)]
+pub(crate) struct AtHand {
+    pub(crate) version: Version,
+    pub(crate) consumed: Number,
+    pub(crate) record: TurnRecord,
+    pub(crate) state: State,
+    /// The newest part of its history. It may not reach back to the beginning.
+    pub(crate) events: Vec<Event>,
+    /// What waits.
+    pub(crate) inbox: Vec<Received>,
+    /// How many questions there had been when it was known to stand so.
+    pub(crate) asked: u64,
+}
+
+impl AtHand {
+    /// A run that has only just begun.
+    pub(crate) fn born(birth: Birth) -> Result<Self> {
+        let (head, _) = Head::born(&birth)?;
+        Ok(Self {
+            version: head.version,
+            consumed: head.consumed,
+            record: head.record,
+            state: State::of(birth.run, &birth.events),
+            events: birth.events,
+            inbox: Vec::new(),
+            asked: 0,
+        })
+    }
+
+    pub(crate) fn of(read: &RunRead, asked: u64) -> Result<Self> {
+        let head = &read.head;
+        let events = events(head.run, &read.batches)?;
+        Ok(Self {
+            version: head.version,
+            consumed: head.consumed,
+            record: head.record.clone(),
+            state: state_after(read, &events)?,
+            events,
+            inbox: read.inbox.clone(),
+            asked,
+        })
+    }
+}
+
+/// A decision about a remote run.
+pub(crate) struct Decision {
+    pub(crate) draft: Draft,
+    pub(crate) expected: Version,
+    /// The newest part of history before it.
+    pub(crate) events: Vec<Event>,
+    /// Ends of attempts that it knows before the store does.
+    pub(crate) ended: Vec<Foreseen>,
+    pub(crate) patience: Patience,
+}
+
+/// Runs, and attempts in workers' hands, of the last decisions.
+#[derive(Debug, Default)]
+pub(crate) struct Hands {
+    runs: Mutex<Recent<RunId, Box<AtHand>>>,
+    attempts: Mutex<Recent<(RunId, EventId), Out>>,
+}
+
+/// An attempt as its worker got it.
+type Out = (ActivitySpec, ActivityLive);
+
+impl Hands {
+    /// A run to decide about, if it is at hand.
+    pub(crate) fn take(&self, run: RunId) -> Option<AtHand> {
+        self.runs.lock().take(&run).map(|hand| *hand)
+    }
+
+    /// Keeps a run for the next decision: an open one for which nothing waits, and only as much of
+    /// its history as a worker that has the run in its cache does not know.
+    pub(crate) fn keep(&self, mut hand: AtHand) {
+        let is_native = hand.state.rules().is_native();
+        if is_native || !hand.state.status.is_open() || !hand.inbox.is_empty() {
+            return;
+        }
+        let known = hand.state.last_started;
+        hand.events.retain(|event| event.id > known);
+        if hand.events.len() <= limits::HAND_EVENTS {
+            self.runs.lock().put(hand.state.run, Box::new(hand), limits::HAND_RUNS);
+        }
+    }
+
+    /// Something has come for a run, or somebody decides about it.
+    pub(crate) fn forget(&self, run: RunId) {
+        self.runs.lock().take(&run);
+    }
+
+    /// A worker has an attempt.
+    pub(crate) fn out(&self, activity: &RemoteActivity) {
+        let (key, out) =
+            ((activity.run, activity.activity), (activity.spec.clone(), activity.live.clone()));
+        self.attempts.lock().put(key, out, limits::HAND_ATTEMPTS);
+    }
+
+    /// What a report of an attempt's end will tell its run, as far as is known here.
+    pub(crate) fn foresee(&self, report: &Settle) -> Option<Foreseen> {
+        let (spec, live) = self.attempts.lock().take(&(report.run, report.activity))?;
+        Foreseen::new(&spec, &live, report.clone())
+    }
+}
+
+impl Core {
+    /// Reads a run in order to decide about it.
+    pub(crate) async fn fetch(&self, run: RunId) -> Result<AtHand> {
+        let asked = self.queries.asked();
+        AtHand::of(&self.read(Read::state(run)).await?, asked)
+    }
+
+    /// Writes a decision about a remote run; gives it back as it stands then, and what a worker has
+    /// taken along.
+    pub(crate) async fn write_decision(
+        self: &Arc<Self>,
+        decision: Decision,
+        eager: Option<&Eager>,
+    ) -> Result<(AtHand, Vec<RemoteActivity>)> {
+        let Decision { draft, expected, mut events, ended, patience } = decision;
+        let asked = self.queries.asked();
+        let decided = draft.finish();
+        let (run, consumed, record) = (decided.state.run, decided.consumed, decided.record.clone());
+        events.extend(decided.events.iter().cloned());
+        let turn = TurnCommit { run, fence: None, expected, decided, ended, release: false };
+        let (committed, state, taken) = self.commit_for(turn, patience, eager).await?;
+        taken.iter().for_each(|activity| self.hands.out(activity));
+        let (version, inbox) = (committed.version, committed.unread);
+        Ok((AtHand { version, consumed, record, state, events, inbox, asked }, taken))
+    }
+}
+
+/// The last so many of something, and perhaps as many again that came before. What is old and was
+/// not asked for is forgotten.
+#[derive(Debug)]
+struct Recent<K, V> {
+    young: BTreeMap<K, V>,
+    old: BTreeMap<K, V>,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { young: BTreeMap::new(), old: BTreeMap::new() }
+    }
+}
+
+impl<K: Ord, V> Recent<K, V> {
+    fn put(&mut self, key: K, value: V, most: usize) {
+        if self.young.len() >= most {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.old.remove(&key);
+        self.young.insert(key, value);
+    }
+
+    fn take(&mut self, key: &K) -> Option<V> {
+        let old = self.old.remove(key);
+        self.young.remove(key).or(old)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_ones_are_kept_and_each_is_given_once() {
+        let mut recent = Recent::default();
+        for key in 0..5 {
+            recent.put(key, "first", 2);
+        }
+        assert_eq!((recent.young.len(), recent.old.len()), (1, 2), "0 and 1 are forgotten");
+        recent.put(3, "second", 2);
+        assert_eq!(recent.take(&3), Some("second"));
+        assert_eq!((recent.take(&3), recent.take(&0)), (None, None));
+        assert_eq!(recent.take(&2), Some("first"));
+    }
+}

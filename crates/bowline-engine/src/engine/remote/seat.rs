@@ -1,0 +1,161 @@
+//! Polls that wait for turns, and the turns that are handed to them in the very commit that makes
+//! them: nobody has to claim what somebody waits for.
+//!
+//! In:    a poll that has looked and found nothing; a decision that leads to a turn.
+//! Out:   the turn, at that poll.
+//! Never: needed. A turn that nobody waits for stands in its queue, where the next poll finds it.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bowline_core::{
+    Birth, Draft, Event, EventId, FailTurn, Failure, Identity, Namespace, Queue, StartTurn, Token,
+    TurnFault,
+};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot};
+
+use super::{
+    AtHand, Decision, Want,
+    turn::{RemoteTurn, token_of},
+};
+use crate::{Result, engine::Core};
+
+/// A queue in which somebody waits for work.
+#[derive(Debug, Default)]
+pub(super) struct Bell {
+    /// Rings when there may be something.
+    pub(super) rung: Notify,
+    seats: Mutex<VecDeque<Seat>>,
+    numbers: AtomicU64,
+}
+
+/// A poll that waits for a turn.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    number: u64,
+    /// Who would take the turn.
+    pub(crate) start: StartTurn,
+    turn: oneshot::Sender<RemoteTurn>,
+}
+
+/// The place of a poll, which it gives up when this is dropped.
+pub(super) struct Seated<'b> {
+    bell: &'b Bell,
+    number: u64,
+    pub(super) turn: oneshot::Receiver<RemoteTurn>,
+}
+
+impl Bell {
+    /// Waits to be handed a turn.
+    pub(super) fn sit(&self, start: StartTurn) -> Seated<'_> {
+        let (turn, handed) = oneshot::channel();
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        self.seats.lock().push_back(Seat { number, start, turn });
+        Seated { bell: self, number, turn: handed }
+    }
+
+    fn next(&self) -> Option<Seat> {
+        self.seats.lock().pop_front()
+    }
+}
+
+impl Seated<'_> {
+    /// Gives the place up. False if somebody has a turn for it that is just being written: that
+    /// must be waited for.
+    pub(super) fn leave(&self) -> bool {
+        let mut seats = self.bell.seats.lock();
+        let at = seats.iter().position(|seat| seat.number == self.number);
+        at.map(|at| seats.remove(at)).is_some()
+    }
+}
+
+impl Drop for Seated<'_> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Core {
+    /// Hands the turn that a decision leads to, if it does, to a poll that waits for it.
+    /// `events` is the newest part of history: one that does not reach back to what the worker
+    /// cannot know is for whoever reads it all.
+    pub(crate) fn seat(&self, draft: &mut Draft, events: &[Event]) -> Option<(Seat, Token)> {
+        let turn = draft.record().turn.as_ref().filter(|turn| turn.started.is_none())?;
+        let from = match turn.sticky {
+            true => draft.state().last_started.plus(1),
+            false => EventId(1),
+        };
+        events.first().filter(|first| first.id <= from)?;
+        let (namespace, queue) = (draft.state().run.namespace, turn.queue.clone());
+        let seat = self.waiting(namespace, &queue)?;
+        let token = draft.start_turn(seat.start.clone()).ok()?;
+        Some((seat, token))
+    }
+
+    /// Writes a decision about a remote run, and hands the turn that it leads to over. Whoever
+    /// waits for this may go: the poll must have what is durable. `asked` is how many questions
+    /// there had been before the run was read.
+    pub(crate) async fn write_seated(
+        self: &Arc<Self>,
+        decision: Decision,
+        seated: Option<(Seat, Token)>,
+        asked: u64,
+    ) -> Result<()> {
+        let core = self.clone();
+        let writing = async move {
+            let (hand, _) = core.write_decision(decision, None).await?;
+            if let Some(seated) = seated {
+                core.deliver(&hand, seated, asked).await;
+            }
+            core.hands.keep(hand);
+            Ok(())
+        };
+        self.insist(writing).await
+    }
+
+    /// A poll that waits for a turn in this queue.
+    pub(crate) fn waiting(&self, namespace: Namespace, queue: &Queue) -> Option<Seat> {
+        self.polls.known(Want::Turn, namespace, queue)?.next()
+    }
+
+    /// A run has begun with its first turn in the hands of a poll that waited for it.
+    pub(crate) async fn deliver_first(self: &Arc<Self>, birth: Birth, seat: Seat) -> Result<()> {
+        let hand = AtHand::born(birth)?;
+        if let Some(token) = token_of(hand.state.run, &hand.record, &seat.start) {
+            self.deliver(&hand, (seat, token), 0).await;
+        }
+        self.hands.keep(hand);
+        Ok(())
+    }
+
+    /// The turn is durable: the poll has it, and with it what was asked before the run was read. If
+    /// the poll has gone meanwhile, anybody may have the turn.
+    pub(crate) async fn deliver(
+        self: &Arc<Self>,
+        hand: &AtHand,
+        (seat, token): (Seat, Token),
+        asked: u64,
+    ) {
+        let (state, record) = (&hand.state, &hand.record);
+        let turn = self.handed_out(state, record, token, hand.events.clone(), asked).await;
+        let Err(turn) = seat.turn.send(turn) else { return };
+        let core = self.clone();
+        self.finish(async move {
+            let fail = |token: Token| FailTurn {
+                token,
+                worker: Identity::default(),
+                fault: TurnFault::StickyReset,
+                failure: Some(Failure::new("the poll had gone when its turn was ready")),
+            };
+            if let Err(error) = core.fail_turn(turn.token.as_slice(), fail).await {
+                tracing::debug!(%error, "a turn that nobody waited for waits until its time is up");
+            }
+        });
+    }
+}
