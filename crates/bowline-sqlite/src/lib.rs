@@ -26,6 +26,7 @@ mod leftovers;
 mod limits;
 mod load;
 mod lock;
+mod log;
 mod member;
 mod migrate;
 mod owed;
@@ -59,6 +60,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     guard::Guard,
     lock::Lock,
+    log::Log,
     reader::Question,
     shared::Shared,
     writer::{Order, Writer},
@@ -132,7 +134,8 @@ impl SqliteStore {
             })?);
         }
         let guard = Guard::install(&mut connection).map_err(fault::Fault::from)?;
-        let writer = Writer { connection, mind, shared: shared.clone(), guard };
+        let log = Log::of(&connection);
+        let writer = Writer { connection, mind, shared: shared.clone(), guard, log };
         let held = (lock, alive.clone());
         threads.push(begin("bowline-writer", move || {
             writer.work(order);

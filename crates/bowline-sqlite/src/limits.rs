@@ -26,6 +26,12 @@ pub(crate) const LABELS_MAX: usize = 1_000;
 pub(crate) const ASKS_MAX: usize = 10_000;
 /// Prepared statements of a connection.
 pub(crate) const STATEMENTS_MAX: usize = 128;
+/// How long the log is before it is kept ahead of what is written, in bytes: most stores of a
+/// moment's use stay below.
+pub(crate) const LOG_UNFILLED: u64 = 64 * 1024;
+/// By how much it is kept ahead, in bytes. Written in one go and synced, this much takes about as
+/// long as what is saved for ten commits, and serves for many more.
+pub(crate) const LOG_FILL: usize = 1024 * 1024;
 /// Pages that a backup copies before it lets others go on.
 pub(crate) const BACKUP_PAGES: i32 = 256;
 /// Findings that a check lists.

@@ -38,10 +38,13 @@ pub(crate) const APPLICATION: i32 = 0x4257_4C4E;
 /// again from its beginning then, and never cut: appending to a growing file costs more than
 /// overwriting. Processor time of a turn, 64 turns per commit, at 1,000, 4,000 and 16,000 pages:
 /// 78, 69 and 55 µs; but the longer the log, the longer somebody waits for its copying.
-const CHECKPOINT_PAGES: i64 = 8_000;
+const CHECKPOINT_PAGES: u32 = 8_000;
 
 /// The size of a page, in bytes.
 const PAGE: u64 = 4_096;
+
+/// How long the log becomes before it is used again, in bytes: each page has a header there.
+pub(crate) const LOG_LENGTH: u64 = CHECKPOINT_PAGES as u64 * (PAGE + 24);
 
 pub(crate) fn writer(path: &Path, settings: &Settings) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -57,7 +60,7 @@ pub(crate) fn writer(path: &Path, settings: &Settings) -> Result<Connection> {
         // On platforms whose plain sync does not reach the disk, ask for the one that does.
         ("fullfsync", Value::Integer(1)),
         ("checkpoint_fullfsync", Value::Integer(1)),
-        ("wal_autocheckpoint", Value::Integer(CHECKPOINT_PAGES)),
+        ("wal_autocheckpoint", Value::Integer(i64::from(CHECKPOINT_PAGES))),
         ("journal_size_limit", Value::Integer(-1)),
         ("locking_mode", Value::Text("normal".into())),
         ("foreign_keys", Value::Integer(0)),

@@ -19,7 +19,9 @@ use crate::{
     db::{Db, Outcome},
     fault::Fault,
     guard::Guard,
-    limits, settings,
+    limits,
+    log::Log,
+    settings,
     shared::Shared,
     stats::count,
     tx::{Done, Membership, Mind, Tx},
@@ -41,6 +43,7 @@ pub(crate) struct Writer {
     pub(crate) mind: Mind,
     pub(crate) shared: Arc<Shared>,
     pub(crate) guard: Arc<Guard>,
+    pub(crate) log: Log,
 }
 
 impl Writer {
@@ -159,9 +162,10 @@ impl Writer {
         &mut self,
         work: impl FnOnce(&mut Tx<'_>) -> Outcome<()>,
     ) -> Outcome<()> {
-        let Self { connection, mind, shared, .. } = self;
+        let Self { connection, mind, shared, log, .. } = self;
         let db = Db::new(connection, &shared.counters);
         begin(connection)?;
+        log.keep_ahead();
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let mut tx = Tx::new(db, mind);
             work(&mut tx)?;

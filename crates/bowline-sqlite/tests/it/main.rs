@@ -7,6 +7,7 @@ mod corrupt;
 mod cost;
 mod full;
 mod group;
+mod log;
 mod mark;
 mod model;
 mod open;

@@ -1,0 +1,59 @@
+//! SQLite's log, kept longer than it is written.
+//!
+//! A sync after an append also makes the file's new length durable, which takes the file system a
+//! second write; one after an overwrite does not. Once the log has been copied into the file it is
+//! used again from its beginning. Until it has grown that long, zeros are put where it will go.
+//!
+//! Never: writes where SQLite may have written. Whoever calls has the write lock, so nobody appends
+//!        meanwhile; and zeros after the last frame are to SQLite what every log of its own ends
+//!        with: not a frame.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+};
+
+use rusqlite::Connection;
+
+use crate::{limits, settings};
+
+/// The log of a connection.
+pub(crate) struct Log {
+    /// None if it is not to be had: then it grows as SQLite has it grow.
+    file: Option<File>,
+    /// How long it was when zeros were last put behind it, these included.
+    filled: u64,
+}
+
+impl Log {
+    /// The log of a connection that has one already.
+    pub(crate) fn of(connection: &Connection) -> Self {
+        let open = |path| OpenOptions::new().write(true).open(format!("{path}-wal")).ok();
+        let file = connection.path().and_then(open);
+        Self { file, filled: limits::LOG_UNFILLED }
+    }
+
+    /// Puts zeros behind the log if SQLite has come to its end. To be called in a transaction that
+    /// writes: its commit makes them durable.
+    pub(crate) fn keep_ahead(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        match fill(file, self.filled) {
+            Ok(filled) => self.filled = filled,
+            // A disk that is full, say. SQLite will say so, if it needs the space.
+            Err(_) => self.file = None,
+        }
+    }
+}
+
+/// Answers with the length up to which nothing more needs to be done.
+fn fill(file: &mut File, filled: u64) -> io::Result<u64> {
+    let length = file.metadata()?.len();
+    // Somebody else may have cut it.
+    let filled = filled.min(length).max(limits::LOG_UNFILLED);
+    if length <= filled || length > settings::LOG_LENGTH {
+        return Ok(filled);
+    }
+    file.seek(SeekFrom::Start(length))?;
+    file.write_all(&vec![0; limits::LOG_FILL])?;
+    Ok(length + limits::LOG_FILL as u64)
+}
