@@ -89,3 +89,11 @@ pub const HAND_RUNS: usize = 1_000;
 pub const HAND_EVENTS: usize = 64;
 /// How many attempts in remote workers' hands are known as they were handed out.
 pub const HAND_ATTEMPTS: usize = 4_096;
+/// How much further behind than another one a workflow thread may be and still be given runs that
+/// begin here: less than that is nothing that a new run would feel.
+pub const BEHIND_MORE: Duration = Duration::from_millis(1);
+/// How long a piece of work takes a workflow thread, about.
+pub const TURN_ABOUT: Duration = Duration::from_micros(100);
+/// How often a run's id is drawn for each thread there is until it suits. One in a million is given
+/// to a thread that is behind all the same, and waits for it.
+pub const DRAWS: usize = 14;

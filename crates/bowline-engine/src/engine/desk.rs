@@ -109,6 +109,8 @@ pub(crate) trait Local: Send + Sync {
     fn all_lost(&self, epoch: Epoch);
     /// Waits until no code runs here that nobody gave up, and every end was told.
     fn rest(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+    /// Draws a run whose thread is not much further behind than others.
+    fn choose(&self, draw: &mut dyn FnMut() -> RunId) -> RunId;
     /// Whether it will have the first turn of a run that is about to begin, and by which lease.
     fn expect(&self, birth: &Birth) -> Option<Fence>;
     /// Whether the thread that expects a run comes to it in a moment.

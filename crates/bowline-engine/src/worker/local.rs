@@ -99,6 +99,10 @@ impl Local for Worker {
         Box::pin(self.attempts.all_settled())
     }
 
+    fn choose(&self, draw: &mut dyn FnMut() -> RunId) -> RunId {
+        self.threads.choose(draw)
+    }
+
     fn expect(&self, birth: &Birth) -> Option<Fence> {
         let [Event { kind: EventKind::WorkflowStarted(started), .. }, ..] = &birth.events[..]
         else {

@@ -156,11 +156,28 @@ impl Threads {
         seat.send(Work::Claimed(Box::new(lease))).await;
     }
 
+    /// Draws a run that is about to begin. A run's thread follows from its id, so one that is not
+    /// much further behind than others is found by drawing again.
+    pub(super) fn choose(&self, draw: &mut dyn FnMut() -> RunId) -> RunId {
+        let now = self.core.now();
+        let behind: Vec<_> = self.seats.iter().map(|seat| seat.read().behind(now)).collect();
+        let least = behind.iter().min().copied().unwrap_or_default();
+        let bound = least.saturating_add(limits::BEHIND_MORE);
+        let mut run = draw();
+        for _ in 0..limits::DRAWS * behind.len() {
+            if behind[self.place(run)] <= bound {
+                break;
+            }
+            run = draw();
+        }
+        run
+    }
+
     /// Keeps a place for a run that is about to begin, if there is a free one and its thread is
     /// not far behind. The run counts as held from now on.
     pub(super) fn expect(&self, run: RunId) -> Option<Fence> {
         let seat = self.seats[self.place(run)].read();
-        if limits::THREAD_QUEUE - seat.mailbox.capacity() > limits::EXPECTED_BEHIND {
+        if seat.waits() > limits::EXPECTED_BEHIND {
             return None;
         }
         let place = self.room.take(1).pop()?;

@@ -184,3 +184,35 @@ async fn a_start_whose_caller_has_gone_goes_on() {
     done.acquire_many(RUNS).await.expect("every step begins").forget();
     close(engine).await;
 }
+
+/// One of two workflow threads does not come back from a turn; runs that begin then find the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_begin_go_around_a_thread_that_is_busy() {
+    let (world, steps) = (World::new(), Arc::default());
+    let (say, mut entered) = tokio::sync::mpsc::channel(1);
+    let (go, gate) = std::sync::mpsc::sync_channel::<()>(1);
+    let gate = Arc::new(std::sync::Mutex::new(gate));
+    let long = move |_: Context, _| {
+        let (gate, say) = (gate.clone(), say.clone());
+        async move {
+            say.try_send(()).expect("it is the only one");
+            let _ = gate.lock().expect("nobody panics").recv();
+            Ok(None)
+        }
+    };
+    let builder = world.builder(&steps).threads(2).stuck_after(Duration::from_secs(600));
+    let builder = builder.workflow("one", Arc::new(one)).workflow("long", Arc::new(long));
+    let engine = builder.start().await.expect("starts");
+    let long = StartOptions::new("long", "long", QUEUE, None);
+    let long = engine.start(long).await.expect("starts");
+    entered.recv().await.expect("its code runs");
+    // By then nobody takes it for a turn like any other.
+    tokio::time::sleep(2 * bowline_engine::limits::BEHIND_MORE).await;
+    for number in 0..40 {
+        let run = engine.start(options(&format!("one-{number}"))).await.expect("starts");
+        ends(&engine, run).await;
+    }
+    go.send(()).expect("it waits");
+    ends(&engine, long).await;
+    close(engine).await;
+}

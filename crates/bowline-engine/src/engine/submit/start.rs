@@ -267,8 +267,18 @@ impl Core {
         Ok(Span(next.since(now)))
     }
 
+    /// A run that begins now: where the local worker may have it, on a thread that has time.
+    fn choose_run(&self, namespace: Namespace) -> RunId {
+        let mut draw = || self.new_run_in(namespace);
+        let own = namespace == self.settings.namespace;
+        match self.local.get().filter(|_| own) {
+            Some(local) => local.choose(&mut draw),
+            None => draw(),
+        }
+    }
+
     fn birth(&self, namespace: Namespace, options: StartOptions) -> Result<Birth> {
-        let run = self.new_run_in(namespace);
+        let run = self.choose_run(namespace);
         let mut started = options.started;
         started.first_run = run;
         started.original_run = run;

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use bowline_core::{Epoch, Fence, RunId, Time};
@@ -14,7 +15,7 @@ use super::{
     Work,
     room::{Place, Room},
 };
-use crate::{Result, engine::desk::TurnDone};
+use crate::{Result, engine::desk::TurnDone, limits};
 
 /// How to reach a thread. Clones reach the same one.
 #[derive(Clone)]
@@ -31,6 +32,19 @@ impl Seat {
             () = self.shared.gone.cancelled() => false,
             sent = self.mailbox.send(work) => sent.is_ok(),
         }
+    }
+
+    /// How many pieces of work wait for the thread.
+    pub(super) fn waits(&self) -> usize {
+        limits::THREAD_QUEUE - self.mailbox.capacity()
+    }
+
+    /// How far the thread is behind, about: a turn that has taken long will take longer.
+    pub(super) fn behind(&self, now: Time) -> Duration {
+        let busy = *self.shared.busy.lock();
+        let busy = busy.map_or(Duration::ZERO, |(_, since)| now.since(since));
+        let waits = u32::try_from(self.waits()).unwrap_or(u32::MAX);
+        busy.saturating_add(limits::TURN_ABOUT.saturating_mul(waits))
     }
 
     /// Tells the thread what became of a commit. Where nothing follows from that, it is not woken
