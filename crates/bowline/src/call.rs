@@ -7,11 +7,12 @@ mod handle;
 mod sleep;
 
 use std::{
+    fmt,
     pin::Pin,
     task::{self, Poll},
 };
 
-use bowline_engine::core::{Cause, Failure as Raw};
+use bowline_engine::core::{Cause, Failure as Raw, Name};
 use bowline_replay::{Call, Durable};
 
 use crate::{Ctx, Ended};
@@ -20,6 +21,23 @@ pub use activity::ActivityCall;
 pub use child::ChildCall;
 pub use handle::Handle;
 pub use sleep::Sleep;
+
+/// What is called, for the chain of causes.
+pub(crate) enum What {
+    Activity(Name),
+    Child(Name),
+    Timer,
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Activity(name) => write!(f, "activity {name}"),
+            Self::Child(name) => write!(f, "child {name}"),
+            Self::Timer => f.write_str("timer"),
+        }
+    }
+}
 
 /// A call on its way: described, made, or impossible.
 enum Stage<D: Durable> {
@@ -62,11 +80,11 @@ impl<D: Durable> Stage<D> {
 
 /// The cause of a cancelled call, as the run will end with it if nobody handles it: if it was not
 /// the run itself that was cancelled, the chain names the call.
-fn named<E>(ended: Ended<E>, ctx: &Ctx, what: &str) -> Ended<E> {
+fn named<E>(ended: Ended<E>, ctx: &Ctx, what: &What) -> Ended<E> {
     match ended {
         Ended::Cancelled(cause) if ctx.cause().is_none() => {
             let code = cause.code;
-            Ended::Cancelled(Cause::new(code).detail(what).because(cause))
+            Ended::Cancelled(Cause::new(code).detail(what.to_string()).because(cause))
         }
         other => other,
     }

@@ -7,10 +7,10 @@ use std::{
     time::Duration,
 };
 
-use bowline_engine::core::{ActivitySpec, Failure as Raw, Queue, Span};
+use bowline_engine::core::{ActivitySpec, Failure as Raw, Name, Queue, Span};
 use serde::de::DeserializeOwned;
 
-use super::{Handle, Stage, handle::Inner, named};
+use super::{Handle, Stage, What, handle::Inner, named};
 use crate::{
     Ctx, Outcome, Retry,
     carry::Carried,
@@ -21,22 +21,21 @@ use crate::{
 #[must_use = "an activity does nothing until it is awaited: add `.await`, or `.start()`"]
 pub struct ActivityCall<T, E> {
     ctx: Ctx,
-    /// For the chain of causes.
-    what: String,
+    what: What,
     stage: Stage<ActivitySpec>,
     types: PhantomData<fn() -> (T, E)>,
 }
 
 impl<T, E> ActivityCall<T, E> {
     pub(crate) fn new(ctx: &Ctx, spec: ActivitySpec) -> Self {
-        let what = format!("activity {}", spec.name);
+        let what = What::Activity(spec.name.clone());
         let stage = Stage::Described(Box::new(spec));
         Self { ctx: ctx.clone(), what, stage, types: PhantomData }
     }
 
     pub(crate) fn refused(ctx: &Ctx, raw: Raw) -> Self {
         let stage = Stage::Refused(Box::new(raw));
-        Self { ctx: ctx.clone(), what: String::new(), stage, types: PhantomData }
+        Self { ctx: ctx.clone(), what: What::Activity(Name::default()), stage, types: PhantomData }
     }
 
     fn with(mut self, change: impl FnOnce(&mut ActivitySpec)) -> Self {

@@ -7,11 +7,11 @@ use std::{
     time::Duration,
 };
 
-use bowline_engine::core::{ChildSpec, Failure as Raw, ParentClose, Span};
+use bowline_engine::core::{ChildSpec, Failure as Raw, Name, ParentClose, Span};
 use serde::de::DeserializeOwned;
 
 use super::{
-    Handle, Stage,
+    Handle, Stage, What,
     handle::{Inner, of_child},
     named,
 };
@@ -21,22 +21,21 @@ use crate::{Ctx, Outcome, Retry, carry::Carried, ended::broken};
 #[must_use = "a child does nothing until it is awaited: add `.await`, or `.start()`"]
 pub struct ChildCall<T, E> {
     ctx: Ctx,
-    /// For the chain of causes.
-    what: String,
+    what: What,
     stage: Stage<ChildSpec>,
     types: PhantomData<fn() -> (T, E)>,
 }
 
 impl<T, E> ChildCall<T, E> {
     pub(crate) fn new(ctx: &Ctx, spec: ChildSpec) -> Self {
-        let what = format!("child {}", spec.name);
+        let what = What::Child(spec.name.clone());
         let stage = Stage::Described(Box::new(spec));
         Self { ctx: ctx.clone(), what, stage, types: PhantomData }
     }
 
     pub(crate) fn refused(ctx: &Ctx, raw: Raw) -> Self {
         let stage = Stage::Refused(Box::new(raw));
-        Self { ctx: ctx.clone(), what: String::new(), stage, types: PhantomData }
+        Self { ctx: ctx.clone(), what: What::Child(Name::default()), stage, types: PhantomData }
     }
 
     fn with(mut self, change: impl FnOnce(&mut ChildSpec)) -> Self {

@@ -10,7 +10,7 @@ use bowline_engine::core::{ActivitySpec, Cause, ChildSpec, Code, Failure as Raw,
 use bowline_replay::{Delay, Ended as Untyped, Handle as Untold};
 use serde::de::DeserializeOwned;
 
-use super::named;
+use super::{What, named};
 use crate::{
     Ctx, Ended, Outcome,
     carry::Carried,
@@ -22,7 +22,7 @@ use crate::{
 #[must_use = "dropping the handle cancels the call: keep it, await it, or `.detach()` it"]
 pub struct Handle<T, E> {
     ctx: Ctx,
-    what: String,
+    what: What,
     inner: Inner,
     types: PhantomData<fn() -> (T, E)>,
 }
@@ -35,7 +35,7 @@ pub(crate) enum Inner {
 }
 
 impl<T, E> Handle<T, E> {
-    pub(crate) fn new(ctx: Ctx, what: String, inner: Inner) -> Self {
+    pub(crate) fn new(ctx: Ctx, what: What, inner: Inner) -> Self {
         Self { ctx, what, inner, types: PhantomData }
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use bowline_replay::Delay;
 
-use super::{Handle, Stage, handle::Inner, named};
+use super::{Handle, Stage, What, handle::Inner, named};
 use crate::{Ctx, Ended, Failure, Outcome};
 
 /// Waits for a while; see [`Ctx::sleep`]. Ends as cancelled only if somebody cancels this timer.
@@ -30,11 +30,9 @@ impl Sleep {
             Stage::Made(call) => Inner::Timer(call.start()),
             Stage::Refused(_) | Stage::Over => panic!("a timer is not set after its end"),
         };
-        Handle::new(self.ctx, TIMER.to_owned(), inner)
+        Handle::new(self.ctx, What::Timer, inner)
     }
 }
-
-const TIMER: &str = "timer";
 
 impl Future for Sleep {
     type Output = Outcome<()>;
@@ -43,7 +41,9 @@ impl Future for Sleep {
         let this = &mut *self;
         let call = |delay: Delay| this.ctx.inner().timer(delay.0);
         this.stage.poll(call, cx).map(|end| match end {
-            Ok(rung) => rung.map_err(|cause| named(Ended::Cancelled(cause), &this.ctx, TIMER)),
+            Ok(rung) => {
+                rung.map_err(|cause| named(Ended::Cancelled(cause), &this.ctx, &What::Timer))
+            }
             Err(raw) => Ctx::unreadable(raw),
         })
     }
