@@ -94,6 +94,8 @@ pub const HAND_ATTEMPTS: usize = 4_096;
 pub const BEHIND_MORE: Duration = Duration::from_millis(1);
 /// How long a piece of work takes a workflow thread, about.
 pub const TURN_ABOUT: Duration = Duration::from_micros(100);
+/// How long it takes one to let go of what a very wide run had, about.
+pub const BURDEN_ABOUT: Duration = Duration::from_millis(50);
 /// How often a run's id is drawn for each thread there is until it suits. One in a million is given
 /// to a thread that is behind all the same, and waits for it.
 pub const DRAWS: usize = 14;

@@ -141,6 +141,11 @@ impl Replay {
         guarded(|| answer(input)).map_err(|panic| *panic)?
     }
 
+    /// Whether very much is still to be dropped: with the next turn, or with this.
+    pub fn is_burdened(&self) -> bool {
+        self.program.is_late() || !self.shared.borrow().freed.is_empty()
+    }
+
     /// True if the closing event was fed.
     pub fn is_closed(&self) -> bool {
         self.closed

@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -39,12 +42,17 @@ impl Seat {
         limits::THREAD_QUEUE - self.mailbox.capacity()
     }
 
-    /// How far the thread is behind, about: a turn that has taken long will take longer.
+    /// How far the thread is behind, about: a turn that has taken long will take longer, and one
+    /// that will is foreseen.
     pub(super) fn behind(&self, now: Time) -> Duration {
         let busy = *self.shared.busy.lock();
         let busy = busy.map_or(Duration::ZERO, |(_, since)| now.since(since));
         let waits = u32::try_from(self.waits()).unwrap_or(u32::MAX);
-        busy.saturating_add(limits::TURN_ABOUT.saturating_mul(waits))
+        let behind = busy.saturating_add(limits::TURN_ABOUT.saturating_mul(waits));
+        match self.shared.is_burdened.load(Ordering::Relaxed) {
+            true => behind.saturating_add(limits::BURDEN_ABOUT),
+            false => behind,
+        }
     }
 
     /// Tells the thread what became of a commit. Where nothing follows from that, it is not woken
@@ -99,6 +107,8 @@ impl Sitting {
 pub(super) struct Shared {
     /// The run whose code is running, and since when.
     pub(super) busy: Mutex<Option<(RunId, Time)>>,
+    /// One of its runs will take its time to let go of what it had.
+    pub(super) is_burdened: AtomicBool,
     /// Fires when the thread is given up: whatever it still says counts for nothing.
     pub(super) gone: CancellationToken,
     held: Mutex<BTreeMap<RunId, Held>>,

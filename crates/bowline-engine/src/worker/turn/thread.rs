@@ -1,9 +1,9 @@
 //! One workflow thread: takes work in order, has turns, sends decisions away.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -90,6 +90,8 @@ struct Thread {
     cache: Cache,
     /// How often the turn of a run has failed in a row.
     failures: BTreeMap<RunId, u32>,
+    /// Runs that will take their time to let go of what they had.
+    burdened: BTreeSet<RunId>,
 }
 
 impl Thread {
@@ -104,6 +106,7 @@ impl Thread {
             seat,
             cache: Cache::default(),
             failures: BTreeMap::new(),
+            burdened: BTreeSet::new(),
         }
     }
 
@@ -133,6 +136,7 @@ impl Thread {
                 }
             }
             self.make_room();
+            self.weigh();
         }
     }
 
@@ -216,6 +220,13 @@ impl Thread {
         }
     }
 
+    /// Says whether runs that begin had better go elsewhere.
+    fn weigh(&mut self) {
+        let Self { burdened, cache, .. } = self;
+        burdened.retain(|run| cache.is_burdened(*run));
+        self.seat.shared.is_burdened.store(!burdened.is_empty(), Ordering::Relaxed);
+    }
+
     /// Has a turn, if there is something to have it about.
     fn turn(&mut self, run: RunId) {
         let Some(cached) = self.cache.find(run) else { return };
@@ -236,6 +247,9 @@ impl Thread {
         self.leave();
         if self.is_given_up() {
             return;
+        }
+        if self.cache.is_burdened(run) {
+            self.burdened.insert(run);
         }
         match decided {
             Ok(decided) => self.commit(run, decided, taken),
