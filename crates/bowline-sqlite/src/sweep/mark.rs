@@ -2,7 +2,7 @@
 
 use bowline_core::{Alarm, AlarmKind, EventId, Range, RunId};
 use bowline_store::ready::{Change, Mark};
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::Room;
 use crate::{
@@ -22,7 +22,7 @@ pub(super) fn fold_all(tx: &mut Tx<'_>, room: &mut Room) -> Outcome<bool> {
             continue;
         }
         for range in mark.ranges.ranges() {
-            if !adrift(tx, id, &mark, range, room)? || !fold(tx, id, range, room)? {
+            if !fold(tx, id, &mark, range, room)? {
                 return Ok(true);
             }
         }
@@ -36,53 +36,39 @@ pub(super) fn fold_all(tx: &mut Tx<'_>, room: &mut Room) -> Outcome<bool> {
     Ok(false)
 }
 
-/// Ends the waiting rows of a range that must be kept, because the code of an earlier attempt runs
-/// on. They are few.
-fn adrift(
-    tx: &mut Tx<'_>,
-    id: RunId,
-    mark: &Mark,
-    range: &Range,
-    room: &mut Room,
-) -> Outcome<bool> {
-    let sql = "SELECT number FROM activities WHERE run = ? AND number BETWEEN ? AND ? \
-               AND place = 0 AND adrift IS NOT NULL ORDER BY number LIMIT ?";
-    let values = params![tx.run(id).key(), int(range.first.0), int(range.last.0), room.look()];
-    let kept = tx.db.all(sql, values, |row| Ok(EventId(number(row, 0)?)))?;
-    for activity in kept {
-        if room.spend(1) {
-            return Ok(false);
-        }
+/// Deletes the waiting rows of a range, as far as there is room; true if none is left. Rows that
+/// must be kept, because the code of an earlier attempt runs on, are ended one by one: they are few.
+/// Nothing beyond that room is looked at, so that a sweep costs the same however much is left.
+fn fold(tx: &mut Tx<'_>, id: RunId, mark: &Mark, range: &Range, room: &mut Room) -> Outcome<bool> {
+    let key = tx.run(id).key();
+    let sql = "SELECT number, adrift IS NOT NULL FROM activities \
+               WHERE run = ? AND number BETWEEN ? AND ? AND place = 0 ORDER BY number LIMIT ?";
+    let values = params![key, int(range.first.0), int(range.last.0), room.look()];
+    let read = |row: &Row<'_>| Ok((EventId(number(row, 0)?), row.get(1)?));
+    let mut covered: Vec<(EventId, bool)> = tx.db.all(sql, values, read)?;
+    let fits = covered.len() <= room.0;
+    covered.truncate(room.0);
+    let (Some(first), Some(last)) = (covered.first(), covered.last()) else { return Ok(fits) };
+    let (first, last) = (first.0, last.0);
+    room.spend(covered.len());
+    let (adrift, waiting): (Vec<_>, Vec<_>) = covered.into_iter().partition(|(_, is)| *is);
+    for (activity, _) in adrift {
         if let Some(mut activity) = tx.activity(id, activity)? {
             tx.fold_mark(&mut activity, mark, mark.at)?;
         }
     }
-    Ok(true)
-}
-
-/// Deletes the waiting rows of a range, as far as there is room; true if none is left.
-fn fold(tx: &mut Tx<'_>, id: RunId, range: &Range, room: &mut Room) -> Outcome<bool> {
-    let key = tx.run(id).key();
-    let sql = "SELECT number FROM activities \
-               WHERE run = ? AND number BETWEEN ? AND ? AND place = 0 ORDER BY number LIMIT ?";
-    let values = params![key, int(range.first.0), int(range.last.0), room.look()];
-    let mut covered = tx.db.all(sql, values, |row| Ok(EventId(number(row, 0)?)))?;
-    let fits = covered.len() <= room.0;
-    covered.truncate(room.0);
-    let (Some(first), Some(last)) = (covered.first(), covered.last()) else { return Ok(fits) };
     let gone = tx.db.run(
         "DELETE FROM activities WHERE run = ? AND number BETWEEN ? AND ? AND place = 0",
         params![key, int(first.0), int(last.0)],
     )?;
-    assert_eq!(gone, covered.len(), "the rows between the first and the last were just read");
+    assert_eq!(gone, waiting.len(), "the rows between the first and the last were just read");
     count(&tx.db.counters.activity_rows, gone);
     tx.edit(id).never_started += gone as u64;
-    for activity in covered {
+    for (activity, _) in waiting {
         tx.change(Change::Over { run: id, activity });
         if let Some(due) = tx.deadline(id, activity) {
             tx.disarm(id, Alarm { due, what: AlarmKind::Activity(activity) })?;
         }
-        room.spend(1);
     }
     Ok(fits)
 }
