@@ -54,7 +54,7 @@ impl Context {
     }
 
     /// An activity.
-    pub fn activity(&self, spec: ActivitySpec) -> Call<ActivitySpec> {
+    pub fn activity(&self, spec: impl Into<Box<ActivitySpec>>) -> Call<ActivitySpec> {
         Call::new(self.clone(), spec)
     }
 
@@ -64,7 +64,7 @@ impl Context {
     }
 
     /// A child. Without a workflow id of its own it gets one made of its parent's and its number.
-    pub fn child(&self, spec: ChildSpec) -> Call<ChildSpec> {
+    pub fn child(&self, spec: impl Into<Box<ChildSpec>>) -> Call<ChildSpec> {
         Call::new(self.clone(), spec)
     }
 

@@ -37,7 +37,7 @@ mod sealed {
         type Output;
 
         /// Asks for it, in the scope that is being polled.
-        fn ask(self, run: &mut Run, detached: bool) -> EventId;
+        fn ask(self: Box<Self>, run: &mut Run, detached: bool) -> EventId;
 
         /// Tells its end.
         fn output(end: End) -> Self::Output;
@@ -50,13 +50,14 @@ pub(crate) use sealed::Ask;
 #[must_use = "a call does nothing until it is awaited: add `.await`, or `.start()`"]
 pub struct Call<D: Durable> {
     ctx: Context,
-    ask: Option<D>,
+    /// Boxed: what is asked for is large, and gone once the call was made.
+    ask: Option<Box<D>>,
     handle: Option<Handle<D>>,
 }
 
 impl<D: Durable> Call<D> {
-    pub(crate) fn new(ctx: Context, ask: D) -> Self {
-        Self { ctx, ask: Some(ask), handle: None }
+    pub(crate) fn new(ctx: Context, ask: impl Into<Box<D>>) -> Self {
+        Self { ctx, ask: Some(ask.into()), handle: None }
     }
 
     /// Makes the call now. It runs beside; the handle tells its end.

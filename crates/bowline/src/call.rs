@@ -59,11 +59,11 @@ impl<D: Durable> Stage<D> {
     /// Makes the call if that has not happened yet, and polls it.
     fn poll(
         &mut self,
-        call: impl FnOnce(D) -> Call<D>,
+        call: impl FnOnce(Box<D>) -> Call<D>,
         cx: &mut task::Context<'_>,
     ) -> Poll<Result<D::Output, Raw>> {
         match std::mem::replace(self, Self::Over) {
-            Self::Described(spec) => *self = Self::Made(call(*spec)),
+            Self::Described(spec) => *self = Self::Made(call(spec)),
             other => *self = other,
         }
         let polled = match self {

@@ -9,13 +9,13 @@ use crate::run::{End, Run, What};
 impl Ask for ActivitySpec {
     type Output = Outcome;
 
-    fn ask(mut self, run: &mut Run, detached: bool) -> EventId {
+    fn ask(mut self: Box<Self>, run: &mut Run, detached: bool) -> EventId {
         // Known to the code as its remaining time, and not a limit of its own: a deadline is a
         // cancel, after which the code may stop in its own time.
         let outer = run.deadline().filter(|_| !detached);
         self.deadline = self.deadline.into_iter().chain(outer).min();
         let name = self.name.clone();
-        let number = run.ask(Command::ScheduleActivity(Box::new(self)));
+        let number = run.ask(Command::ScheduleActivity(self));
         run.enlist(number, What::Activity, name, detached);
         number
     }

@@ -13,12 +13,12 @@ use crate::{
 impl Ask for ChildSpec {
     type Output = Result<Option<Payload>, Ended>;
 
-    fn ask(mut self, run: &mut Run, detached: bool) -> EventId {
+    fn ask(mut self: Box<Self>, run: &mut Run, detached: bool) -> EventId {
         if let Some(deadline) = run.deadline().filter(|_| !detached) {
             self.deadline = self.deadline.into_iter().chain([deadline]).min();
         }
         let name = self.name.clone();
-        let number = run.ask(Command::StartChild(Box::new(self), RunId::default()));
+        let number = run.ask(Command::StartChild(self, RunId::default()));
         run.asking.set_run(run_id(run.id, number));
         run.enlist(number, What::Child, name, detached);
         number

@@ -9,9 +9,9 @@ use crate::run::{End, Run, What};
 impl Ask for SignalExternal {
     type Output = Result<(), ExternalRefusal>;
 
-    fn ask(self, run: &mut Run, detached: bool) -> EventId {
+    fn ask(self: Box<Self>, run: &mut Run, detached: bool) -> EventId {
         let name = self.name.clone();
-        let number = run.ask(Command::SignalExternal(Box::new(self)));
+        let number = run.ask(Command::SignalExternal(self));
         run.enlist(number, What::External, name, detached);
         number
     }
@@ -25,8 +25,8 @@ impl Ask for SignalExternal {
 impl Ask for CancelExternal {
     type Output = Result<(), ExternalRefusal>;
 
-    fn ask(self, run: &mut Run, detached: bool) -> EventId {
-        let number = run.ask(Command::CancelExternal(Box::new(self)));
+    fn ask(self: Box<Self>, run: &mut Run, detached: bool) -> EventId {
+        let number = run.ask(Command::CancelExternal(self));
         run.enlist(number, What::External, Name::default(), detached);
         number
     }

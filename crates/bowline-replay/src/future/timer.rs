@@ -15,7 +15,7 @@ pub struct Delay(pub Duration);
 impl Ask for Delay {
     type Output = Result<(), Cause>;
 
-    fn ask(self, run: &mut Run, detached: bool) -> EventId {
+    fn ask(self: Box<Self>, run: &mut Run, detached: bool) -> EventId {
         let number = run.ask(Command::StartTimer(TimerId::default(), Span(self.0)));
         run.enlist(number, What::Timer, Name::default(), detached);
         number

@@ -93,7 +93,7 @@ impl<T, E> ActivityCall<T, E> {
     /// Makes the call now; it runs beside. The handle tells its end.
     pub fn start(self) -> Handle<T, E> {
         let inner = match self.stage {
-            Stage::Described(spec) => Inner::Activity(self.ctx.inner().activity(*spec).start()),
+            Stage::Described(spec) => Inner::Activity(self.ctx.inner().activity(spec).start()),
             Stage::Made(call) => Inner::Activity(call.start()),
             Stage::Refused(raw) => Inner::Refused(raw),
             Stage::Over => panic!("a call is not started after its end"),
@@ -109,7 +109,7 @@ impl<T, E> ActivityCall<T, E> {
     pub fn detach(self) {
         match self.stage {
             Stage::Described(spec) => {
-                self.ctx.inner().activity(*spec).detach();
+                self.ctx.inner().activity(spec).detach();
             }
             Stage::Made(call) => {
                 call.detach();

@@ -66,7 +66,7 @@ impl<T, E> ChildCall<T, E> {
     /// Starts it now; it runs beside. The handle tells its end.
     pub fn start(self) -> Handle<T, E> {
         let inner = match self.stage {
-            Stage::Described(spec) => Inner::Child(self.ctx.inner().child(*spec).start()),
+            Stage::Described(spec) => Inner::Child(self.ctx.inner().child(spec).start()),
             Stage::Made(call) => Inner::Child(call.start()),
             Stage::Refused(raw) => Inner::Refused(raw),
             Stage::Over => panic!("a child is not started after its end"),
@@ -82,7 +82,7 @@ impl<T, E> ChildCall<T, E> {
     pub fn detach(self) {
         match self.stage {
             Stage::Described(spec) => {
-                self.ctx.inner().child(*spec).detach();
+                self.ctx.inner().child(spec).detach();
             }
             Stage::Made(call) => {
                 call.detach();

@@ -39,7 +39,7 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Outcome<()>> {
         let this = &mut *self;
-        let call = |delay: Delay| this.ctx.inner().timer(delay.0);
+        let call = |delay: Box<Delay>| this.ctx.inner().timer(delay.0);
         this.stage.poll(call, cx).map(|end| match end {
             Ok(rung) => {
                 rung.map_err(|cause| named(Ended::Cancelled(cause), &this.ctx, &What::Timer))
