@@ -20,7 +20,7 @@ pub const FIRE: usize = 500;
 /// How many namespaces one engine looks after.
 pub const NAMESPACES: usize = 10_000;
 /// How many rows one sweep touches.
-pub const SWEEP: usize = 2_000;
+pub const SWEEP: usize = 1_000;
 /// How many reports of running attempts may wait.
 pub const REPORTS: usize = 4_096;
 /// How many notices wait for one worker's control channel; past that it learns by renewal.
@@ -96,6 +96,8 @@ pub const BEHIND_MORE: Duration = Duration::from_millis(1);
 pub const TURN_ABOUT: Duration = Duration::from_micros(100);
 /// How long it takes one to let go of what a very wide run had, about.
 pub const BURDEN_ABOUT: Duration = Duration::from_millis(50);
+/// For how long that is put off, for what is on its way on the same thread.
+pub const PUT_OFF: Duration = Duration::from_millis(10);
 /// How often a run's id is drawn for each thread there is until it suits. One in a million is given
 /// to a thread that is behind all the same, and waits for it.
 pub const DRAWS: usize = 14;

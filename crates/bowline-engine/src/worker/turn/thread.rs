@@ -1,10 +1,10 @@
 //! One workflow thread: takes work in order, has turns, sends decisions away.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bowline_core::{
@@ -90,8 +90,10 @@ struct Thread {
     cache: Cache,
     /// How often the turn of a run has failed in a row.
     failures: BTreeMap<RunId, u32>,
-    /// Runs that will take their time to let go of what they had.
-    burdened: BTreeSet<RunId>,
+    /// Runs that will take their time to let go of what they had, and since when that is known.
+    burdened: BTreeMap<RunId, Instant>,
+    /// For how long that is put off.
+    put_off: Duration,
 }
 
 impl Thread {
@@ -106,7 +108,8 @@ impl Thread {
             seat,
             cache: Cache::default(),
             failures: BTreeMap::new(),
-            burdened: BTreeSet::new(),
+            burdened: BTreeMap::new(),
+            put_off: start.in_step.map_or(limits::PUT_OFF, |_| Duration::ZERO),
         }
     }
 
@@ -223,12 +226,33 @@ impl Thread {
     /// Says whether runs that begin had better go elsewhere.
     fn weigh(&mut self) {
         let Self { burdened, cache, .. } = self;
-        burdened.retain(|run| cache.is_burdened(*run));
+        burdened.retain(|run, _| cache.is_burdened(*run));
         self.seat.shared.is_burdened.store(!burdened.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Has a run wait that will take its time. Runs that are on their way on this thread come to
+    /// their ends meanwhile, and others begin elsewhere.
+    fn put_off(&mut self, run: RunId) {
+        if self.burdened.contains_key(&run) {
+            return;
+        }
+        self.burdened.insert(run, Instant::now());
+        let (Some(seat), put_off) = (self.seat.seat(), self.put_off) else { return };
+        self.core.spawn(async move {
+            tokio::time::sleep(put_off).await;
+            seat.send(Work::Inbox(run, Vec::new())).await;
+        });
+    }
+
+    fn is_put_off(&self, run: RunId) -> bool {
+        self.burdened.get(&run).is_some_and(|since| since.elapsed() < self.put_off)
     }
 
     /// Has a turn, if there is something to have it about.
     fn turn(&mut self, run: RunId) {
+        if self.is_put_off(run) {
+            return;
+        }
         let Some(cached) = self.cache.find(run) else { return };
         if cached.is_waiting() && self.seat.shared.want_answer(run) {
             return self.answered();
@@ -249,7 +273,7 @@ impl Thread {
             return;
         }
         if self.cache.is_burdened(run) {
-            self.burdened.insert(run);
+            self.put_off(run);
         }
         match decided {
             Ok(decided) => self.commit(run, decided, taken),
