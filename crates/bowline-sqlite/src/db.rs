@@ -1,6 +1,6 @@
 //! A connection that keeps its statements and counts its rows.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row, Statement, StatementStatus};
 
 use crate::{
     fault::Fault,
@@ -27,8 +27,10 @@ impl<'a> Db<'a> {
 
     /// Changes rows; answers how many.
     pub(crate) fn run(&self, sql: &str, values: impl Params) -> rusqlite::Result<usize> {
-        let changed = self.connection.prepare_cached(sql)?.execute(values)?;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let changed = statement.execute(values)?;
         count(&self.counters.rows_written, changed);
+        self.stepped(&statement);
         Ok(changed)
     }
 
@@ -39,8 +41,10 @@ impl<'a> Db<'a> {
         values: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<Option<T>> {
-        let found = self.connection.prepare_cached(sql)?.query_row(values, read).optional()?;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_row(values, read).optional()?;
         count(&self.counters.rows_read, usize::from(found.is_some()));
+        self.stepped(&statement);
         Ok(found)
     }
 
@@ -74,6 +78,13 @@ impl<'a> Db<'a> {
                 break;
             }
         }
+        drop(rows);
+        self.stepped(&statement);
         Ok(())
+    }
+
+    fn stepped(&self, statement: &Statement<'_>) {
+        let steps = statement.reset_status(StatementStatus::VmStep);
+        count(&self.counters.steps, usize::try_from(steps).unwrap_or(0));
     }
 }

@@ -20,6 +20,8 @@ pub struct Stats {
     pub batches_read: u64,
     /// Rows of activities that were read or written; they count as rows too.
     pub activity_rows: u64,
+    /// Steps of SQLite's machine: rows that were only looked at cost some, too.
+    pub steps: u64,
 }
 
 #[derive(Debug, Default)]
@@ -31,6 +33,7 @@ pub(crate) struct Counters {
     pub(crate) rows_written: AtomicU64,
     pub(crate) batches_read: AtomicU64,
     pub(crate) activity_rows: AtomicU64,
+    pub(crate) steps: AtomicU64,
 }
 
 impl Counters {
@@ -44,6 +47,7 @@ impl Counters {
             rows_written: read(&self.rows_written),
             batches_read: read(&self.batches_read),
             activity_rows: read(&self.activity_rows),
+            steps: read(&self.steps),
         }
     }
 }
