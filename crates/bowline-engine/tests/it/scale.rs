@@ -96,13 +96,17 @@ async fn a_step_of_a_long_run_costs_what_one_of_a_short_run_costs() {
     let short = difference(&none, &ten);
     let long = difference(&ten, &many);
     let fixed = |name: &str| empty.get(name).copied().unwrap_or(0);
-    for name in ["commit", "settle", "events written", "rows written", "claim_runs", "sweep"] {
+    for name in ["commit", "settle", "events written", "rows written"] {
         let per_ten = short.get(name).copied().unwrap_or(0).saturating_sub(fixed(name));
         let of_many = long.get(name).copied().unwrap_or(0).saturating_sub(fixed(name));
         // An end that finds its thread busy for too long is written by itself.
         let slack = if ["commit", "settle"].contains(&name) { MANY / 20 } else { 0 };
         let difference = of_many.abs_diff(per_ten * MANY / 10);
         assert!(difference <= slack, "{name}: {short:?} against {long:?}");
+    }
+    // What an engine does when it has begun may come late, and has nothing to do with steps.
+    for name in ["claim_runs", "sweep"] {
+        assert!(long.get(name).is_none_or(|calls| *calls <= 10), "{name}: {long:?}");
     }
     // The waiting of the test itself reads heads; the engine reads an inbox now and then.
     assert_eq!(long["events read"], 0, "nothing is read that was just written: {long:?}");
