@@ -206,8 +206,11 @@ async fn runs_that_begin_go_around_a_thread_that_is_busy() {
     let long = StartOptions::new("long", "long", QUEUE, None);
     let long = engine.start(long).await.expect("starts");
     entered.recv().await.expect("its code runs");
-    // By then nobody takes it for a turn like any other.
-    tokio::time::sleep(2 * bowline_engine::limits::BEHIND_MORE).await;
+    // Before that it is taken for a turn like any other.
+    let since = std::time::Instant::now();
+    while since.elapsed() < 2 * bowline_engine::limits::BEHIND_MORE {
+        tokio::task::yield_now().await;
+    }
     for number in 0..40 {
         let run = engine.start(options(&format!("one-{number}"))).await.expect("starts");
         ends(&engine, run).await;
