@@ -186,10 +186,10 @@ impl Threads {
         Some(fence)
     }
 
-    /// Whether the thread of a run that is expected comes to it in a moment: no turn holds it up.
+    /// Whether the thread of a run that is expected comes to it in a moment.
     pub(super) fn is_prompt(&self, run: RunId) -> bool {
-        let busy = *self.seats[self.place(run)].read().shared.busy.lock();
-        busy.is_none_or(|(_, since)| self.core.now().since(since) <= limits::AHEAD)
+        let seat = self.seats[self.place(run)].read();
+        seat.behind(self.core.now()) <= limits::AHEAD
     }
 
     /// A run that was expected has begun. If its thread was given up meanwhile, anybody may have
