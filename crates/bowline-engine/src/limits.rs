@@ -30,7 +30,7 @@ pub const CONTROL_CHANNELS: usize = 10_000;
 /// For how long a worker remembers which notices it has seen.
 pub const NOTICE_MEMORY: Duration = Duration::from_secs(300);
 /// How many activity slots a queue has, unless the options say otherwise.
-pub const SLOTS: usize = 200;
+pub const SLOTS: usize = 256;
 /// How long a member may be silent.
 pub const LEASE: Duration = Duration::from_secs(30);
 /// How many inboxes that have grown are remembered by name; past that, all are looked at.

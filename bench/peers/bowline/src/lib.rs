@@ -34,7 +34,7 @@ pub async fn peer(words: &[String]) -> anyhow::Result<()> {
         version: format!("bowline {}", env!("CARGO_PKG_VERSION")),
         durability: durability.to_owned(),
         settings: [
-            ("slots", "default (200) for activities that end by themselves"),
+            ("slots", "default (256) for activities that end by themselves"),
             ("slots of `hold`", "6000, so that a whole tree can run"),
             ("slots of `crowd`", "1"),
             ("everything else", "default"),
