@@ -87,6 +87,8 @@ pub const EXPECTED_BEHIND: usize = 64;
 pub const HAND_RUNS: usize = 1_000;
 /// How many new events a run may have that is kept so.
 pub const HAND_EVENTS: usize = 64;
+/// How many bytes of input and new events a run may have that is kept so.
+pub const HAND_BYTES: u64 = 64 * 1024;
 /// How many attempts in remote workers' hands are known as they were handed out.
 pub const HAND_ATTEMPTS: usize = 4_096;
 /// How much further behind than another one a workflow thread may be and still be given runs that

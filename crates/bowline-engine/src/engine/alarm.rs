@@ -39,7 +39,7 @@ async fn ring(core: &Arc<Core>) -> Option<Time> {
             }
             core.push(fired.hits);
             for run in fired.runs {
-                core.net.owe(run);
+                core.owe(run);
                 core.followers.tell(run);
             }
             fired.next

@@ -19,6 +19,7 @@ use crate::{
 crate::world::on_every_store! {
     a_chain_of_activities_goes_on_in_the_hands_of_one_worker,
     an_end_beside_a_signal_is_taken_in_with_it,
+    what_came_while_a_turn_was_out_comes_before_the_next,
     a_poll_that_has_left_is_handed_nothing,
     a_poll_waits_on_when_what_it_was_to_have_comes_to_nothing,
 }
@@ -144,6 +145,34 @@ async fn an_end_beside_a_signal_is_taken_in_with_it(world: World) {
     assert!(names(&turn).contains(&"WorkflowSignalled"), "{:?}", names(&turn));
     let close = vec![Command::Complete(None)];
     assert_eq!(remote::answer(&engine, &turn, close).await, TurnVerdict::Taken);
+}
+
+/// A worker that has its next turn with each answer, as one does while a local activity runs: a
+/// timer that rings while it has one is in the next.
+async fn what_came_while_a_turn_was_out_comes_before_the_next(world: World) {
+    const SECOND: Duration = Duration::from_secs(1);
+    let engine = world.builder().start().await.expect("starts");
+    let run = remote::start(&engine, "ringing").await;
+    let turn = remote::turn(&engine).await;
+    let next = async |turn: &RemoteTurn, commands: Vec<Asked>| {
+        let answer = |token| TurnAnswer { again: true, ..TurnAnswer::new(token, commands.clone()) };
+        let next = Some(StartTurn::default());
+        let answered = engine.answer_turn(turn.token.as_slice(), answer, next).await;
+        answered.expect("the answer is taken").next.expect("it has the next turn")
+    };
+    let timer = Command::StartTimer("t".into(), Span(SECOND));
+    let turn = next(&turn, vec![timer.into()]).await;
+    let inbox = async || engine.head(run).await.expect("it is there").inbox;
+    let before = inbox().await;
+    world.advance(SECOND);
+    within("the timer to ring", async {
+        while inbox().await == before {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let turn = next(&turn, Vec::new()).await;
+    assert!(names(&turn).contains(&"TimerFired"), "{:?}", names(&turn));
 }
 
 /// A poll whose caller has gone is answered with nothing, and the turn waits for the next one.

@@ -169,6 +169,9 @@ impl Core {
         if details.as_ref().is_some_and(|details| details.len() > PAYLOAD_MAX) {
             return Err(Error::Invalid("the heartbeat's details are larger than 2 MiB".into()));
         }
+        if details.is_some() {
+            self.hands.said(attempt.run, attempt.activity);
+        }
         let heartbeat = Heartbeat { attempt, proof, details };
         let mut replies = self.report(vec![heartbeat], Vec::new()).await?;
         Ok(replies.pop().unwrap_or(HeartbeatReply::Gone))

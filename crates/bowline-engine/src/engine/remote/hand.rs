@@ -10,8 +10,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{
-    ActivityLive, ActivitySpec, Birth, Draft, Event, EventId, Number, Received, RunId, State,
-    TurnRecord, Version,
+    ActivityLive, ActivitySpec, Birth, Draft, Event, EventId, Fields, Number, Received, RunId,
+    State, TurnRecord, Version,
 };
 use bowline_store::{Foreseen, Head, Read, RunRead, Settle};
 use parking_lot::Mutex;
@@ -108,7 +108,9 @@ impl Hands {
         }
         let known = hand.state.last_started;
         hand.events.retain(|event| event.id > known);
-        if hand.events.len() <= limits::HAND_EVENTS {
+        let input = hand.state.started.input.as_ref().map_or(0, |input| input.len() as u64);
+        let bytes = input + hand.events.iter().map(Event::weight).sum::<u64>();
+        if hand.events.len() <= limits::HAND_EVENTS && bytes <= limits::HAND_BYTES {
             self.runs.lock().put(hand.state.run, Box::new(hand), limits::HAND_RUNS);
         }
     }
@@ -118,11 +120,21 @@ impl Hands {
         self.runs.lock().take(&run);
     }
 
-    /// A worker has an attempt.
+    /// A worker has an attempt. What only the worker needs to know of it is not kept.
     pub(crate) fn out(&self, activity: &RemoteActivity) {
-        let (key, out) =
-            ((activity.run, activity.activity), (activity.spec.clone(), activity.live.clone()));
-        self.attempts.lock().put(key, out, limits::HAND_ATTEMPTS);
+        let RemoteActivity { run, activity, spec, live, .. } = activity;
+        let is_small = live.heartbeat.is_none() && live.last_failure.is_none();
+        if is_small {
+            let (input, header, priority) = (None, Fields::default(), None);
+            let spec = ActivitySpec { input, header, priority, ..spec.clone() };
+            let out = (spec, live.clone());
+            self.attempts.lock().put((*run, *activity), out, limits::HAND_ATTEMPTS);
+        }
+    }
+
+    /// An attempt has said more than was known of it.
+    pub(crate) fn said(&self, run: RunId, activity: EventId) {
+        self.attempts.lock().take(&(run, activity));
     }
 
     /// What a report of an attempt's end will tell its run, as far as is known here.

@@ -259,6 +259,8 @@ impl Core {
                 verdict => verdict?,
             };
             let next = match (&again, draft.record().turn.is_some()) {
+                // Whatever came in while the turn was out comes before the next one.
+                (Some(_), true) if !is_read => continue,
                 (Some(start), true) if verdict == TurnVerdict::Taken => {
                     draft.start_turn(start.clone()).ok()
                 }
