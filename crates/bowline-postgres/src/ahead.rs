@@ -6,9 +6,10 @@
 //! Never: lets a call overtake the start of its run: where another lane has the start, the call
 //!        waits until that is written.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use bowline_core::RunId;
+use bowline_store::stored::Weight;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -24,7 +25,7 @@ pub(crate) struct Ahead {
 struct Inner {
     waiting: HashMap<RunId, Box<dyn Call>>,
     /// Those that wait for no call any more.
-    late: Vec<RunId>,
+    late: VecDeque<RunId>,
     /// Those that a lane has.
     taken: HashSet<RunId>,
     is_closed: bool,
@@ -38,13 +39,25 @@ pub(crate) struct Group {
     pub(crate) starts: BTreeSet<RunId>,
     /// Runs whose starts other lanes have.
     pub(crate) after: BTreeSet<RunId>,
+    weight: Weight,
 }
 
 impl Group {
+    /// Whether it has room for more.
+    pub(crate) fn fits(&self, more: Weight) -> bool {
+        let weight = self.weight.plus(more);
+        weight.rows <= limits::GROUP_ROWS && weight.bytes <= limits::GROUP_BYTES
+    }
+
+    fn push(&mut self, call: Box<dyn Call>) {
+        self.weight = self.weight.plus(call.weight());
+        self.calls.push(call);
+    }
+
     fn add(&mut self, run: RunId, start: Box<dyn Call>, taken: &mut HashSet<RunId>) {
         taken.insert(run);
         self.starts.insert(run);
-        self.calls.push(start);
+        self.push(start);
     }
 }
 
@@ -65,7 +78,7 @@ impl Ahead {
         let mut inner = self.inner.lock();
         let waits = inner.waiting.contains_key(&run);
         if waits {
-            inner.late.push(run);
+            inner.late.push_back(run);
         }
         waits
     }
@@ -83,7 +96,9 @@ impl Ahead {
     pub(crate) fn join(&self, call: Box<dyn Call>, group: &mut Group) {
         let mut inner = self.inner.lock();
         let Inner { waiting, late, taken, .. } = &mut *inner;
-        for run in late.drain(..) {
+        while group.fits(call.weight())
+            && let Some(run) = late.pop_front()
+        {
             if let Some(start) = waiting.remove(&run) {
                 group.add(run, start, taken);
             }
@@ -99,7 +114,12 @@ impl Ahead {
                 }
             }
         }
-        group.calls.push(call);
+        group.push(call);
+    }
+
+    /// Whether a start waits for nothing but a lane.
+    pub(crate) fn is_late(&self) -> bool {
+        !self.inner.lock().late.is_empty()
     }
 
     /// Waits until other lanes have written these starts.
@@ -141,7 +161,7 @@ impl Ahead {
 #[cfg(test)]
 mod tests {
     use bowline_core::Namespace;
-    use bowline_store::{Error, stored::Weight};
+    use bowline_store::Error;
     use futures_util::future::{BoxFuture, FutureExt};
 
     use super::*;

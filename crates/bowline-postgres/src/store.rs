@@ -161,10 +161,11 @@ impl Store for PostgresStore {
             reply,
             _busy: busy,
         });
-        Some(match self.shared.ahead.put(run, call) {
-            None => Box::pin(async move { answer.await.unwrap_or(vec![Err(Error::Shut)]) }),
-            Some(call) => self.submit(call, answer, 1),
-        })
+        match self.shared.ahead.put(run, call) {
+            None => Some(Box::pin(async move { answer.await.unwrap_or(vec![Err(Error::Shut)]) })),
+            // There is no room: nothing was done.
+            Some(_) => None,
+        }
     }
 
     fn hurry(&self, run: RunId) {

@@ -203,8 +203,15 @@ impl<'a> Tx<'a> {
             if let Slot::Here(loaded) = slot
                 && !loaded.gone
             {
-                let now = Standing::of(&loaded.run.head);
+                let head = &loaded.run.head;
+                let now = Standing::of(head);
                 tell(loaded.before.as_ref(), &now, hints);
+                // It begins here and has had its first turn, which knows of nothing that was sent
+                // to it after that.
+                let had_turn = loaded.before.is_none() && head.consumed.0 > 0;
+                if had_turn && now.holder.is_some() && head.inbox > head.consumed {
+                    hints.insert(Hint::Inbox(now.run));
+                }
             }
         }
     }
@@ -224,6 +231,11 @@ impl<'a> Tx<'a> {
                 (false, true) => {}
             }
         }
+        // Groups that begin the same workflow ids wait for each other in one order.
+        self.writes.born.sort_by(|a, b| {
+            let key = |run: &Run| (run.head.run.namespace, run.head.workflow_id.clone());
+            key(a).cmp(&key(b))
+        });
         for ((run, number), kept) in self.activities.iter().filter(|(_, kept)| kept.dirty) {
             match (kept.stored, &kept.row) {
                 (true, Some(row)) => self.writes.activities.push(row.clone()),

@@ -13,9 +13,8 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::{
     ahead,
-    call::Call,
+    call::{Call, Wake},
     db::Outcome,
-    limits,
     shared::Shared,
     tx::{Tx, Wants},
     work::{self, Work},
@@ -25,18 +24,30 @@ use crate::{
 pub(crate) async fn work(shared: Arc<Shared>, calls: Arc<Mutex<Gate>>) {
     loop {
         let group = calls.lock().await.next(&shared.ahead).await;
-        let Some(mut group) = group else { return };
-        shared.ahead.wait(&group.after).await;
-        let worked = AssertUnwindSafe(run(&shared, &mut group.calls)).catch_unwind().await;
-        shared.ahead.written(&group.starts);
-        if worked.is_err() {
-            let error = Error::Backend("a bug in the store: it panicked, see above".into());
-            for call in &mut group.calls {
-                (0..call.items()).for_each(|item| call.fail(item, error.clone()));
-            }
+        let Some(group) = group else { return };
+        if group.after.is_empty() {
+            carry_out(&shared, group).await;
+            continue;
         }
-        group.calls.into_iter().for_each(|call| call.answer());
+        // A lane that waited for another one would keep everybody else waiting, too.
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            shared.ahead.wait(&group.after).await;
+            carry_out(&shared, group).await;
+        });
     }
+}
+
+async fn carry_out(shared: &Shared, mut group: ahead::Group) {
+    let worked = AssertUnwindSafe(run(shared, &mut group.calls)).catch_unwind().await;
+    shared.ahead.written(&group.starts);
+    if worked.is_err() {
+        let error = Error::Backend("a bug in the store: it panicked, see above".into());
+        for call in &mut group.calls {
+            (0..call.items()).for_each(|item| call.fail(item, error.clone()));
+        }
+    }
+    group.calls.into_iter().for_each(|call| call.answer());
 }
 
 /// Where calls come in, and one that did not fit into the last group.
@@ -52,16 +63,17 @@ impl Gate {
             Some(left) => left,
             None => self.calls.recv().await?,
         };
-        let mut weight = first.weight();
         let mut group = ahead::Group::default();
         ahead.join(first, &mut group);
         while let Ok(call) = self.calls.try_recv() {
-            weight = weight.plus(call.weight());
-            if weight.rows > limits::GROUP_ROWS || weight.bytes > limits::GROUP_BYTES {
+            if !group.fits(call.weight()) {
                 self.left = Some(call);
                 break;
             }
             ahead.join(call, &mut group);
+        }
+        if self.left.is_none() && ahead.is_late() {
+            self.left = Some(Box::new(Wake));
         }
         Some(group)
     }
