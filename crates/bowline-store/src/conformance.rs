@@ -200,6 +200,7 @@ macro_rules! conformance {
         $crate::conformance_group! { $open, watch:
             a_ready_run_is_hinted_at
             a_released_run_with_messages_is_hinted_at
+            a_message_beside_a_first_turn_is_told
             a_message_for_a_held_run_is_hinted_at
             remote_work_is_hinted_at
             a_waiting_activity_is_hinted_at

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use bowline_core::{AskId, Ending, Failure, Queue, RetryPolicy};
+use bowline_core::{Address, AskId, Ending, Failure, Fence, Queue, RetryPolicy};
 
 use super::{
     Harness,
-    turn::{birth, remote, signal, spec},
+    turn::{Turn, birth, remote, signal, spec},
+    wait::block_on,
     world::{NAMESPACE, World},
 };
-use crate::{Ask, AskBody, AskTarget, Hint, Reply, Want};
+use crate::{Ask, AskBody, AskTarget, Head, Hint, Posted, Posting, Reply, Want};
 
 /// A run that nobody holds became ready.
 pub fn a_ready_run_is_hinted_at(harness: &dyn Harness) {
@@ -39,6 +40,38 @@ pub fn a_released_run_with_messages_is_hinted_at(harness: &dyn Harness) {
     turn.release();
     world.commit(turn).expect("nobody else writes");
     world.hinted(&mut hints, &Hint::Turn(NAMESPACE, Queue::from("turns")));
+}
+
+/// A message that comes beside the start and the first turn of a run: the turn is answered with it,
+/// or there is a hint.
+pub fn a_message_beside_a_first_turn_is_told(harness: &dyn Harness) {
+    let world = World::new(harness);
+    for number in 0..10 {
+        let id = format!("order-{number}");
+        let birth = birth(world.run_id(), &id, world.now());
+        let (run, (mut head, _)) = (birth.run, Head::born(&birth).expect("it begins"));
+        let mut start = world.starting(birth);
+        let counter = 1_000 + number;
+        start.hold = Some(Fence { epoch: world.epoch, counter });
+        head.holder = start.hold;
+        let mut turn = Turn::new(&head, world.id(), world.now()).build();
+        turn.fence = start.hold;
+        let mut hints = world.store().watch();
+        let Some(begun) = world.store().post_ahead(vec![Posting::Start(Box::new(start))]) else {
+            return;
+        };
+        let turned = world.store().commit(vec![turn]);
+        let to = Address::Current(NAMESPACE, id.into());
+        let (message, now) = (signal("a", ""), world.now());
+        let told = world.store().post(vec![Posting::Message { to, message, now, receipt: None }]);
+        assert!(matches!(block_on(begun)[..], [Ok(Posted::Started(begun))] if begun == run));
+        let turned = block_on(turned).remove(0).expect("nobody else writes");
+        // Nobody has been told yet that the run is there: it may not be.
+        let is_told = block_on(told).remove(0).is_ok();
+        if is_told && turned.unread.is_empty() {
+            world.hinted(&mut hints, &Hint::Inbox(run));
+        }
+    }
 }
 
 /// A message for a run that somebody holds.
