@@ -220,7 +220,7 @@ pub(crate) async fn comes_clean(engine: &Engine, receipt: ReceiptId) -> Leftover
 
 /// Lets everything go on that can, so that what should not happen has had its chance.
 pub(crate) async fn settle_down(engine: &Engine, run: RunId) {
-    for _ in 0..20 {
+    for _ in 0..50 {
         tokio::task::yield_now().await;
         within("a read", engine.head(run)).await.expect("the run is there");
     }
