@@ -124,10 +124,14 @@ async fn closed_runs_are_kept_for_as_long_as_was_said(world: World) {
     let later = start(&engine, "w", "later").await;
     until(&engine, later, "TurnCompleted").await;
     assert!(engine.head(closed).await.is_ok(), "not yet");
-    for _ in 0..3 {
-        world.advance(HOUR);
-        until(&engine, later, "TurnCompleted").await;
-    }
+    // It is looked at every hour, counted from when the last look was over.
+    within("the run to expire", async {
+        while engine.head(closed).await.is_ok() {
+            world.advance(HOUR);
+            until(&engine, later, "TurnCompleted").await;
+        }
+    })
+    .await;
     gone(&engine, closed).await;
     assert!(engine.head(open).await.is_ok());
 }
