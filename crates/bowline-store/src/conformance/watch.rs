@@ -183,9 +183,9 @@ pub fn questions_are_hinted_at(harness: &dyn Harness) {
     let answer = world.store().ask(Ask { id, to, body, deadline });
     world.hinted(&mut hints, &Hint::Asked);
     let reply = Reply { id, answer: Ok(None) };
-    super::wait::block_on(world.store().answer(world.epoch, vec![reply])).expect("taken");
+    block_on(world.store().answer(world.epoch, vec![reply])).expect("taken");
     world.hinted(&mut hints, &Hint::Answered(id));
-    super::wait::block_on(answer).expect("answered");
+    block_on(answer).expect("answered");
 }
 
 /// Every listener has a mailbox of its own.
