@@ -333,6 +333,8 @@ impl Core {
         let next = match &spot {
             Spot::Old => return later,
             Spot::Rides(serial) if out && record.serial == *serial => return later,
+            // The run was read before that turn went out, and has changed since.
+            Spot::Rides(serial) if record.serial < *serial => return later,
             Spot::Rides(_) if !is_tried_again(head) => Spot::Landed(now),
             Spot::Landed(since) if since.after(limits::QUERY_LANDED) > now => {
                 return since.after(limits::QUERY_LANDED);
