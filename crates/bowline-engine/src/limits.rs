@@ -98,6 +98,8 @@ pub const BEHIND_MORE: Duration = Duration::from_millis(1);
 pub const TURN_ABOUT: Duration = Duration::from_micros(100);
 /// How long it takes one to let go of what a very wide run had, about.
 pub const BURDEN_ABOUT: Duration = Duration::from_millis(50);
+/// For how long new runs go elsewhere because of that: it may come much later.
+pub const FORESEEN: Duration = Duration::from_secs(2);
 /// For how long that is put off, for what is on its way on the same thread.
 pub const PUT_OFF: Duration = Duration::from_millis(10);
 /// How often a run's id is drawn for each thread there is until it suits. One in a million is given

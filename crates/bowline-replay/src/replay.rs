@@ -12,7 +12,7 @@
 mod delivery;
 mod program;
 
-use std::{cell::RefCell, rc::Rc, sync::Arc};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 
 use bowline_core::{Command, Event, EventId, EventKind, Failure, Payload, Ranges, RunId, Time};
 
@@ -20,6 +20,7 @@ use crate::{
     Context, Difference, Fault, Mismatch, Workflow,
     expect::{Completed, Recorded, Said, compare},
     fault::guarded,
+    limits,
     run::{self, Asked, Asking, Run, Shared},
 };
 
@@ -143,7 +144,9 @@ impl Replay {
 
     /// Whether very much is still to be dropped: with the next turn, or with this.
     pub fn is_burdened(&self) -> bool {
-        self.program.is_late() || !self.shared.borrow().freed.is_empty()
+        let run = self.shared.borrow();
+        let freed: usize = run.freed.iter().map(BTreeMap::len).sum();
+        self.program.is_late() || freed as u64 >= limits::LATER_FROM
     }
 
     /// True if the closing event was fed.

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -49,7 +49,7 @@ impl Seat {
         let busy = busy.map_or(Duration::ZERO, |(_, since)| now.since(since));
         let waits = u32::try_from(self.waits()).unwrap_or(u32::MAX);
         let behind = busy.saturating_add(limits::TURN_ABOUT.saturating_mul(waits));
-        match self.shared.is_burdened.load(Ordering::Relaxed) {
+        match now.0 < self.shared.burdened_until.load(Ordering::Relaxed) {
             true => behind.saturating_add(limits::BURDEN_ABOUT),
             false => behind,
         }
@@ -107,8 +107,8 @@ impl Sitting {
 pub(super) struct Shared {
     /// The run whose code is running, and since when.
     pub(super) busy: Mutex<Option<(RunId, Time)>>,
-    /// One of its runs will take its time to let go of what it had.
-    pub(super) is_burdened: AtomicBool,
+    /// One of its runs will take its time to let go of what it had, probably by then; zero if none.
+    pub(super) burdened_until: AtomicI64,
     /// Fires when the thread is given up: whatever it still says counts for nothing.
     pub(super) gone: CancellationToken,
     held: Mutex<BTreeMap<RunId, Held>>,

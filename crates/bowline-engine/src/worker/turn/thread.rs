@@ -227,7 +227,9 @@ impl Thread {
     fn weigh(&mut self) {
         let Self { burdened, cache, .. } = self;
         burdened.retain(|run, _| cache.is_burdened(*run));
-        self.seat.shared.is_burdened.store(!burdened.is_empty(), Ordering::Relaxed);
+        if burdened.is_empty() {
+            self.seat.shared.burdened_until.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Has a run wait that will take its time. Runs that are on their way on this thread come to
@@ -237,6 +239,11 @@ impl Thread {
             return;
         }
         self.burdened.insert(run, Instant::now());
+        let until = self.core.now().after(limits::FORESEEN);
+        self.seat.shared.burdened_until.store(until.0, Ordering::Relaxed);
+        if self.put_off.is_zero() {
+            return;
+        }
         let (Some(seat), put_off) = (self.seat.seat(), self.put_off) else { return };
         self.core.spawn(async move {
             tokio::time::sleep(put_off).await;
