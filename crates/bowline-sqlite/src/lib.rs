@@ -11,7 +11,6 @@ mod ahead;
 mod ask;
 mod backup;
 mod blob;
-mod cache;
 mod call;
 mod check;
 mod claim;

@@ -14,7 +14,7 @@ use bowline_core::{
     Time, codec,
 };
 use bowline_store::{
-    Error, Head, Hint, RunCancel,
+    Error, Head, Hint, Recent, RunCancel,
     ready::{Change, Index, Mark, Standing},
 };
 use rusqlite::params;
@@ -22,8 +22,8 @@ use rusqlite::params;
 use crate::{
     activity::Activity,
     blob::int,
-    cache::Labels,
     db::{Db, Outcome},
+    limits,
     owed::Owed,
     pending::Pending,
     run::{self, Run},
@@ -34,7 +34,9 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Mind {
     pub(crate) index: Index,
-    pub(crate) labels: Labels,
+    /// Labels of the runs that were used lately, so that a commit need not read them again. A
+    /// label never changes, so nothing here can be stale.
+    pub(crate) labels: Recent<RunId, Arc<run::Label>, { limits::LABELS_MAX }>,
     /// The largest key of each namespace.
     pub(crate) keys: HashMap<Namespace, i64>,
     pub(crate) owed: Owed,
@@ -169,7 +171,7 @@ impl<'a> Tx<'a> {
     pub(crate) fn gone(&mut self, id: RunId) {
         self.runs.remove(&id);
         self.written.retain(|written| *written != id);
-        self.mind.labels.forget(id);
+        self.mind.labels.take(&id);
         self.change(Change::RunGone(id));
         self.hints.extend([Hint::Changed(id), Hint::Closed(id)]);
     }
@@ -183,17 +185,18 @@ impl<'a> Tx<'a> {
         let Some(key) = run::current(self.db, namespace, workflow_id)? else { return Ok(None) };
         let label = run::label_at(self.db, key)?;
         let Some(id) = label.as_ref().map(|label| label.run) else { return Ok(None) };
-        self.mind.labels.keep(Arc::new(label.expect("it was there a line ago")));
+        let label = Arc::new(label.expect("it was there a line ago"));
+        self.mind.labels.put(id, label);
         self.find(id)
     }
 
     /// The key of a run.
     pub(crate) fn label(&mut self, id: RunId) -> Outcome<Option<Arc<run::Label>>> {
-        if let Some(label) = self.mind.labels.find(id) {
+        if let Some(label) = self.mind.labels.find(&id) {
             return Ok(Some(label));
         }
         let Some(label) = run::label(self.db, id)?.map(Arc::new) else { return Ok(None) };
-        self.mind.labels.keep(label.clone());
+        self.mind.labels.put(id, label.clone());
         Ok(Some(label))
     }
 
@@ -213,7 +216,7 @@ impl<'a> Tx<'a> {
         self.mind.keys.insert(id.namespace, key);
         let mut run = run::insert(self.db, key, head, started)?;
         run.head.holder = hold;
-        self.mind.labels.keep(run.label.clone());
+        self.mind.labels.put(id, run.label.clone());
         self.runs.insert(id, Loaded { run, state: State::New });
         self.written.push(id);
         let batch = Batch::of(&birth.events).expect("it begins with an event");

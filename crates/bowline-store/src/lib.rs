@@ -15,6 +15,7 @@ mod leftovers;
 mod member;
 mod post;
 mod read;
+mod recent;
 mod settle;
 mod shelf;
 mod sweep;
@@ -42,6 +43,7 @@ pub use member::{
 };
 pub use post::{NewReceipt, Posted, Posting, StartRun, may_reuse};
 pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
+pub use recent::Recent;
 pub use settle::{Foreseen, Settle, Settled, end_activity, keeps_row};
 pub use shelf::{ITEM_MAX, ITEM_NAME_MAX, Item, Shelf, Shelve, Which};
 pub use sweep::{Fired, Sweep, Swept};

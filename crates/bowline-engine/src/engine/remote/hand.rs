@@ -7,13 +7,13 @@
 //!        what they were foreseen as: what somebody else has written since makes it a conflict,
 //!        and the run is read.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use bowline_core::{
     ActivityLive, ActivitySpec, Birth, Draft, Event, EventId, Fields, Number, Received, RunId,
     State, TurnRecord, Version,
 };
-use bowline_store::{Foreseen, Head, Read, RunRead, Settle};
+use bowline_store::{Foreseen, Head, Read, Recent, RunRead, Settle};
 use parking_lot::Mutex;
 
 use super::{Eager, RemoteActivity};
@@ -86,8 +86,8 @@ pub(crate) struct Decision {
 /// Runs, and attempts in workers' hands, of the last decisions.
 #[derive(Debug, Default)]
 pub(crate) struct Hands {
-    runs: Mutex<Recent<RunId, Box<AtHand>>>,
-    attempts: Mutex<Recent<(RunId, EventId), Out>>,
+    runs: Mutex<Recent<RunId, Box<AtHand>, { limits::HAND_RUNS }>>,
+    attempts: Mutex<Recent<(RunId, EventId), Out, { limits::HAND_ATTEMPTS }>>,
 }
 
 /// An attempt as its worker got it.
@@ -111,7 +111,7 @@ impl Hands {
         let input = hand.state.started.input.as_ref().map_or(0, |input| input.len() as u64);
         let bytes = input + hand.events.iter().map(Event::weight).sum::<u64>();
         if hand.events.len() <= limits::HAND_EVENTS && bytes <= limits::HAND_BYTES {
-            self.runs.lock().put(hand.state.run, Box::new(hand), limits::HAND_RUNS);
+            self.runs.lock().put(hand.state.run, Box::new(hand));
         }
     }
 
@@ -128,7 +128,7 @@ impl Hands {
             let (input, header, priority) = (None, Fields::default(), None);
             let spec = ActivitySpec { input, header, priority, ..spec.clone() };
             let out = (spec, live.clone());
-            self.attempts.lock().put((*run, *activity), out, limits::HAND_ATTEMPTS);
+            self.attempts.lock().put((*run, *activity), out);
         }
     }
 
@@ -168,52 +168,5 @@ impl Core {
         taken.iter().for_each(|activity| self.hands.out(activity));
         let (version, inbox) = (committed.version, committed.unread);
         Ok((AtHand { version, consumed, record, state, events, inbox, asked }, taken))
-    }
-}
-
-/// The last so many of something, and perhaps as many again that came before. What is old and was
-/// not asked for is forgotten.
-#[derive(Debug)]
-struct Recent<K, V> {
-    young: BTreeMap<K, V>,
-    old: BTreeMap<K, V>,
-}
-
-impl<K, V> Default for Recent<K, V> {
-    fn default() -> Self {
-        Self { young: BTreeMap::new(), old: BTreeMap::new() }
-    }
-}
-
-impl<K: Ord, V> Recent<K, V> {
-    fn put(&mut self, key: K, value: V, most: usize) {
-        if self.young.len() >= most {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.old.remove(&key);
-        self.young.insert(key, value);
-    }
-
-    fn take(&mut self, key: &K) -> Option<V> {
-        let old = self.old.remove(key);
-        self.young.remove(key).or(old)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_last_ones_are_kept_and_each_is_given_once() {
-        let mut recent = Recent::default();
-        for key in 0..5 {
-            recent.put(key, "first", 2);
-        }
-        assert_eq!((recent.young.len(), recent.old.len()), (1, 2), "0 and 1 are forgotten");
-        recent.put(3, "second", 2);
-        assert_eq!(recent.take(&3), Some("second"));
-        assert_eq!((recent.take(&3), recent.take(&0)), (None, None));
-        assert_eq!(recent.take(&2), Some("first"));
     }
 }
