@@ -6,6 +6,7 @@
 //!        or when a remote worker comes for its notices; one that comes twice is recognised by
 //!        its id.
 
+mod leave;
 mod place;
 
 use std::{
@@ -24,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Core, fellow::Said};
 use crate::{CommandOutcome, Result, limits};
+use leave::Leaving;
 use place::Places;
 
 /// The control channels of remote workers. Each is a mailbox: one worker that does not come for
@@ -35,8 +37,7 @@ pub(crate) struct Control {
     about: Mutex<BTreeMap<AttemptRef, ControlQueue>>,
     /// Where workers listen.
     places: Places,
-    /// By the worker's own key: fires when it leaves.
-    leaving: Mutex<BTreeMap<String, CancellationToken>>,
+    leaving: Leaving,
 }
 
 #[derive(Debug, Default)]
@@ -303,18 +304,12 @@ impl Control {
     /// A worker has left.
     pub(crate) fn left(&self, worker: &str) {
         self.places.forget(worker);
-        if let Some(leaving) = self.leaving.lock().remove(worker) {
-            leaving.cancel();
-        }
+        self.leaving.of(worker).cancel();
     }
 
-    /// Fires when a worker says that it leaves: whatever polls for it is answered then.
+    /// Fires when a worker says that it leaves, or has: whatever polls for it is answered then.
     pub(crate) fn leaving(&self, worker: &str) -> CancellationToken {
-        let mut leaving = self.leaving.lock();
-        match worker.is_empty() || leaving.len() >= limits::CONTROL_CHANNELS {
-            true => CancellationToken::new(),
-            false => leaving.entry(worker.to_owned()).or_default().clone(),
-        }
+        self.leaving.of(worker)
     }
 
     fn delivered(&self, notice: &NoticeId) {

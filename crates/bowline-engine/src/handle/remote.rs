@@ -183,7 +183,7 @@ impl Engine {
         self.core.worker_left(worker);
     }
 
-    /// Fires when a remote worker leaves: whatever polls for it is answered then.
+    /// Fires when a remote worker leaves, or has left: whatever polls for it is answered then.
     pub fn leaving(&self, worker: &str) -> CancellationToken {
         self.core.control.leaving(worker)
     }
