@@ -83,6 +83,9 @@ pub const OFFER: Duration = Duration::from_millis(20);
 pub const AHEAD: Duration = Duration::from_millis(5);
 /// How far a workflow thread may be behind and still be given runs that begin here.
 pub const EXPECTED_BEHIND: usize = 64;
+/// How many events a turn may have whose thread is lent to the store for its commit: one with many
+/// takes its time to be written, and other runs of the thread would wait.
+pub const LENT_EVENTS: usize = 32;
 /// How many remote runs are kept at hand for their next decision, and perhaps as many again.
 pub const HAND_RUNS: usize = 1_000;
 /// How many new events a run may have that is kept so.

@@ -16,6 +16,7 @@ mod check;
 mod claim;
 mod commit;
 mod db;
+mod desk;
 mod fault;
 mod find;
 mod fire;
@@ -57,6 +58,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
+    desk::Desk,
     guard::Guard,
     lock::Lock,
     log::Log,
@@ -74,6 +76,7 @@ pub use transaction::Transaction;
 /// A store in one SQLite file.
 pub struct SqliteStore {
     shared: Arc<Shared>,
+    desk: Arc<Desk>,
     orders: mpsc::Sender<Order>,
     questions: mpsc::Sender<Question>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -134,15 +137,18 @@ impl SqliteStore {
         }
         let guard = Guard::install(&mut connection).map_err(fault::Fault::from)?;
         let log = Log::of(&connection);
-        let writer = Writer { connection, mind, shared: shared.clone(), guard, log };
+        let desk = Arc::new(Desk::default());
+        let known = shared.clone();
+        desk.seat(Writer { connection, mind, shared: known, guard, log, last_group: 0 });
         let held = (lock, alive.clone());
+        let (sitting, known) = (desk.clone(), shared.clone());
         threads.push(begin("bowline-writer", move || {
-            writer.work(order);
+            writer::work(&sitting, &known, order);
             drop(held);
         })?);
         let (alive, threads) = (alive.downgrade(), Mutex::new(threads));
         let gone = Arc::new(tokio::sync::Mutex::new(gone));
-        Ok(Self { shared, orders, questions, threads, alive, gone })
+        Ok(Self { shared, desk, orders, questions, threads, alive, gone })
     }
 
     /// Does what was asked before, and closes the file; whoever calls later is answered with
@@ -162,15 +168,13 @@ impl SqliteStore {
     /// If SQLite does not take the limit, or the store is closed.
     pub async fn limit(&self, size_max: Option<u64>) -> Result<()> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.orders.send(Order::Limit(size_max, reply)).await;
-        sent.map_err(|_| Error::Shut)?;
-        answer.await.unwrap_or(Err(Error::Shut))
+        self.submit(Order::Limit(size_max, reply), answer, Err).await
     }
 
     fn begin_to_close(&self) {
         if self.shared.close() {
             // A queue that is full needs no wake-up: its thread is awake.
-            let _ = self.orders.try_send(Order::Wake);
+            let _ = self.send(Order::Wake);
             let _ = self.questions.try_send(Box::new(|_| {}));
         }
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+/// Calls in a group after which the writer may be lent: the start of a run, and its first turn.
+pub(crate) const QUIET_GROUP: usize = 2;
 /// Calls that wait for the writer; whoever comes then waits to be let in.
 pub(crate) const CALLS_MAX: usize = 4_096;
 /// Calls that wait for the call that follows them.

@@ -17,7 +17,7 @@ use crate::{
     claim,
     commit::commit,
     db::{Db, Outcome},
-    find,
+    desk, find,
     fire::{Fire, fire},
     guard, leftovers, member, post, read, reader,
     settle::settle,
@@ -64,19 +64,37 @@ impl SqliteStore {
             let why = "inside a transaction, ask through the transaction and not through the store";
             return Box::pin(ready(refuse(Error::Invalid(why.into()))));
         }
-        match self.orders.try_send(order) {
+        match self.send(order) {
             Ok(()) => Box::pin(async move { answer.await.unwrap_or_else(|_| refuse(Error::Shut)) }),
             Err(TrySendError::Closed(_)) => Box::pin(ready(refuse(Error::Shut))),
             Err(TrySendError::Full(order)) => {
-                let orders = self.orders.clone();
+                let (orders, desk) = (self.orders.clone(), self.desk.clone());
                 Box::pin(async move {
-                    match orders.send(order).await {
-                        Ok(()) => answer.await.unwrap_or_else(|_| refuse(Error::Shut)),
-                        Err(_) => refuse(Error::Shut),
+                    if orders.send(order).await.is_err() {
+                        return refuse(Error::Shut);
                     }
+                    desk.sends();
+                    answer.await.unwrap_or_else(|_| refuse(Error::Shut))
                 })
             }
         }
+    }
+
+    /// Sends an order to the writer's thread, unless this thread has the writer.
+    pub(crate) fn send(&self, order: Order) -> std::result::Result<(), TrySendError<Order>> {
+        let order = match order {
+            Order::Call(call) => match desk::keep(call) {
+                Some(call) => Order::Call(call),
+                None => return Ok(()),
+            },
+            other => other,
+        };
+        self.desk.sends();
+        let sent = self.orders.try_send(order);
+        if sent.is_err() {
+            self.desk.carried_out(1);
+        }
+        sent
     }
 
     /// Asks a reader.
@@ -138,7 +156,14 @@ impl Store for SqliteStore {
     fn hurry(&self, _: RunId) {
         if !self.shared.ahead.is_empty() {
             // A queue that is full needs no wake-up: its thread is awake.
-            let _ = self.orders.try_send(Order::Wake);
+            let _ = self.send(Order::Wake);
+        }
+    }
+
+    fn lend(&self, ask: &mut dyn FnMut()) {
+        match guard::is_inside() {
+            true => ask(),
+            false => self.desk.lend(ask),
         }
     }
 

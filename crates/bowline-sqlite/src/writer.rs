@@ -1,5 +1,5 @@
-//! The one thread that writes: calls come in over a bounded channel, and whatever has queued while
-//! the last transaction was made durable goes into the next one.
+//! The one that writes: calls come in over a bounded channel, and whatever has queued while the
+//! last transaction was made durable goes into the next one.
 //!
 //! In:    calls.
 //! Out:   rows; then the index, then hints, then answers, in that order.
@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use crate::{
     call::Call,
     db::{Db, Outcome},
+    desk::Desk,
     fault::Fault,
     guard::Guard,
     limits,
@@ -44,31 +45,62 @@ pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) log: Log,
+    /// How many calls were in the last group.
+    pub(crate) last_group: usize,
+}
+
+/// What the writer's own thread does: works until the store is closed. What was sent before that is
+/// done.
+pub(crate) fn work(desk: &Desk, shared: &Shared, mut orders: mpsc::Receiver<Order>) {
+    let mut left = None;
+    while let Some(order) = left.take().or_else(|| next(shared, &mut orders)) {
+        let done = desk.with(|writer| writer.take(order, &mut orders));
+        let Some((orders, more)) = done else { return };
+        desk.carried_out(orders);
+        left = more;
+    }
+    if let Some(writer) = desk.leave() {
+        writer.close();
+    }
+}
+
+/// A closing store takes what is there, and waits for nobody: a caller who was let in but is asleep
+/// must not keep it open.
+fn next(shared: &Shared, orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
+    match shared.is_closing() {
+        true => {
+            orders.close();
+            orders.try_recv().ok()
+        }
+        false => orders.blocking_recv(),
+    }
 }
 
 impl Writer {
-    /// Works until the store is closed. What was sent before that is done.
-    pub(crate) fn work(mut self, mut orders: mpsc::Receiver<Order>) {
-        let mut left = None;
-        while let Some(order) = left.take().or_else(|| self.next(&mut orders)) {
-            match order {
-                Order::Call(call) => left = self.group(call, &mut orders),
-                other if !self.shared.ahead.is_empty() => {
-                    let mut calls = Vec::new();
-                    self.shared.ahead.join(&mut calls);
-                    self.carry_out(calls);
-                    left = Some(other);
-                }
-                Order::Visit(visit) => {
-                    // What the caller left may panic when it is dropped; the writer must live.
-                    let _ = catch_unwind(AssertUnwindSafe(|| visit(&mut self)));
-                }
-                Order::Limit(size_max, reply) => {
-                    let _ = reply.send(settings::limit(&self.connection, size_max));
-                }
-                Order::Wake => {}
+    /// Carries out an order, and what may go with it. Answers how many that were, and with an order
+    /// that comes next.
+    fn take(&mut self, order: Order, orders: &mut mpsc::Receiver<Order>) -> (usize, Option<Order>) {
+        match order {
+            Order::Call(call) => return self.group(call, orders),
+            other if !self.shared.ahead.is_empty() => {
+                let mut calls = Vec::new();
+                self.shared.ahead.join(&mut calls);
+                self.carry_out(calls);
+                return (0, Some(other));
             }
+            Order::Visit(visit) => {
+                // What the caller left may panic when it is dropped; the writer must live.
+                let _ = catch_unwind(AssertUnwindSafe(|| visit(self)));
+            }
+            Order::Limit(size_max, reply) => {
+                let _ = reply.send(settings::limit(&self.connection, size_max));
+            }
+            Order::Wake => {}
         }
+        (1, None)
+    }
+
+    fn close(mut self) {
         let last = self.shared.ahead.close();
         self.carry_out(last);
         self.shared.asks.shut();
@@ -77,22 +109,13 @@ impl Writer {
         let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
 
-    /// A closing store takes what is there, and waits for nobody: a caller who was let in but is
-    /// asleep must not keep it open.
-    fn next(&self, orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
-        match self.shared.is_closing() {
-            true => {
-                orders.close();
-                orders.try_recv().ok()
-            }
-            false => orders.blocking_recv(),
-        }
-    }
-
-    /// Gathers what is there already, up to a bound, and runs it. Answers with an order that does
-    /// not belong to the group.
-    fn group(&mut self, first: Box<dyn Call>, orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
-        let mut weight = first.weight();
+    /// Gathers what is there already, up to a bound, and runs it.
+    fn group(
+        &mut self,
+        first: Box<dyn Call>,
+        orders: &mut mpsc::Receiver<Order>,
+    ) -> (usize, Option<Order>) {
+        let (mut weight, mut taken) = (first.weight(), 1);
         let mut calls = Vec::new();
         // Whatever waited for a call goes before it, also where that one came a moment ago.
         self.shared.ahead.join(&mut calls);
@@ -111,9 +134,21 @@ impl Writer {
             }
             self.shared.ahead.join(&mut calls);
             calls.push(call);
+            taken += 1;
         }
         self.carry_out(calls);
-        left
+        (taken, left)
+    }
+
+    /// Carries out calls of a thread that has the writer, and whatever waited for them.
+    pub(crate) fn carry_out_own(&mut self, own: Vec<Box<dyn Call>>) {
+        if own.is_empty() {
+            return;
+        }
+        let mut calls = Vec::new();
+        self.shared.ahead.join(&mut calls);
+        calls.extend(own);
+        self.carry_out(calls);
     }
 
     fn carry_out(&mut self, mut calls: Vec<Box<dyn Call>>) {
@@ -121,6 +156,7 @@ impl Writer {
             return;
         }
         count(&self.shared.counters.calls, calls.len());
+        self.last_group = calls.len();
         self.run(&mut calls);
         for mut call in calls {
             call.after(&self.mind);

@@ -50,6 +50,7 @@ macro_rules! conformance {
             a_start_writes_its_events_and_waits_for_a_turn
             a_repeated_start_counts_once
             a_start_that_is_put_off_comes_before_what_follows
+            calls_of_a_thread_that_is_lent_are_carried_out
             starts_without_a_request_id_are_never_the_same
             an_open_run_is_in_the_way_as_the_caller_wishes
             a_closed_run_is_in_the_way_as_its_policy_says

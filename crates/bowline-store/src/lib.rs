@@ -80,6 +80,13 @@ pub trait Store: Send + Sync + 'static {
         let _ = run;
     }
 
+    /// Runs something that makes calls and does not wait for their answers. The thread has nothing
+    /// else to do until these are there, so a store may carry the calls out on it, before this
+    /// returns, if nobody else keeps it busy: then no other thread has to be woken to do so.
+    fn lend(&self, ask: &mut dyn FnMut()) {
+        ask();
+    }
+
     /// Takes runs that wait for a turn, or for intake; never more than asked for.
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>>;
 

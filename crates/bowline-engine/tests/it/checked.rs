@@ -233,6 +233,10 @@ impl Store for Checked {
         })
     }
 
+    fn lend(&self, ask: &mut dyn FnMut()) {
+        self.inner.lend(ask);
+    }
+
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         let book = self.book.clone();
         let claimed = self.call(Method::ClaimRuns, move |inner| inner.claim_runs(claim));

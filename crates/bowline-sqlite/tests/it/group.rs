@@ -2,11 +2,12 @@
 
 use std::{
     sync::{Arc, mpsc},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use bowline_sqlite::{Settings, SqliteStore};
-use bowline_store::{Error, Hint, Store};
+use bowline_store::{Answer, Error, Hint, Posted, Posting, Result, Store};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -33,6 +34,58 @@ async fn calls_that_come_together_share_transactions() {
     let transactions = after.transactions - before.transactions;
     assert!(transactions < CALLS / 4, "{transactions} transactions for {CALLS} calls");
     assert_eq!(head(&store, run).await.inbox.0, CALLS + 1);
+}
+
+/// Makes a call on a thread that is lent to the store.
+fn lend(store: &SqliteStore, posting: &Posting) -> Answer<Vec<Result<Posted>>> {
+    let mut answer = None;
+    store.lend(&mut || answer = Some(store.post(vec![posting.clone()])));
+    answer.expect("it was asked")
+}
+
+/// Where nobody else wants anything, nobody has to be woken: the answer is there already.
+#[tokio::test]
+async fn a_thread_that_is_lent_carries_out_its_own_call() {
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    let run = start(&store, 1).await;
+    let mut delivered = 1;
+    // The writer may be about to sit down again for a moment.
+    loop {
+        delivered += 1;
+        let mut answer = lend(&store, &signal(run, 10));
+        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answers) => {
+                assert!(matches!(answers[..], [Ok(Posted::Delivered(..))]), "{answers:?}");
+                break;
+            }
+            Poll::Pending => drop(answer.await),
+        }
+    }
+    assert_eq!(head(&store, run).await.inbox.0, delivered);
+    store.close().await;
+    let answers = lend(&store, &signal(run, 10)).await;
+    assert!(matches!(answers[..], [Err(Error::Shut)]), "{answers:?}");
+}
+
+/// A call waits for its turn on whichever thread it is made.
+#[tokio::test]
+async fn a_thread_that_is_lent_overtakes_nobody() {
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    let run = start(&store, 1).await;
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let busy = store.transaction(move |_| may_go_on.recv());
+    let first = store.post(vec![signal(run, 10)]);
+    let second = lend(&store, &signal(run, 10));
+    go_on.send(()).expect("the closure waits");
+    busy.await.expect("the store works").expect("the test said so");
+    let (first, second) = (first.await.remove(0), second.await.remove(0));
+    let (Ok(Posted::Delivered(_, first)), Ok(Posted::Delivered(_, second))) = (&first, &second)
+    else {
+        panic!("{first:?}, {second:?}");
+    };
+    assert_eq!((first.0, second.0), (2, 3));
 }
 
 /// Whoever gives up waiting has still sent what they sent.

@@ -1,6 +1,6 @@
 //! Runs begin: requests that are repeated, workflow ids that are taken.
 
-use bowline_core::{Conflict, EventKind, Message, Reuse, Status};
+use bowline_core::{Address, Conflict, EventKind, Message, Reuse, Status};
 
 use super::{
     Harness,
@@ -66,6 +66,29 @@ pub fn a_start_that_is_put_off_comes_before_what_follows(harness: &dyn Harness) 
     let (run, answer) = ahead("order-2").expect("there is an order");
     world.store().hurry(run);
     assert!(matches!(block_on(answer)[..], [Err(Error::IdTaken { .. })]), "as any other start");
+}
+
+/// What a thread asks for that is lent to the store is carried out, and what waited for it before.
+pub fn calls_of_a_thread_that_is_lent_are_carried_out(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let birth = birth(world.run_id(), "order-1", world.now());
+    let run = birth.run;
+    let begin = Posting::Start(Box::new(world.starting(birth)));
+    let store = world.store();
+    let (mut begun, mut told) = (None, None);
+    store.lend(&mut || {
+        let ahead = store.post_ahead(vec![begin.clone()]);
+        begun = Some(ahead.unwrap_or_else(|| store.post(vec![begin.clone()])));
+    });
+    store.lend(&mut || {
+        let (to, message) = (Address::Run(run), signal("a", ""));
+        let post = Posting::Message { to, message, now: world.now(), receipt: None };
+        told = Some(store.post(vec![post]));
+    });
+    let (begun, told) = (block_on(begun.expect("asked")), block_on(told.expect("asked")));
+    assert!(matches!(begun[..], [Ok(Posted::Started(started))] if started == run), "{begun:?}");
+    assert!(matches!(told[..], [Ok(Posted::Delivered(to, _))] if to == run), "{told:?}");
+    assert_eq!(world.inbox(run).len(), 2);
 }
 
 /// Two requests without an id are two requests.

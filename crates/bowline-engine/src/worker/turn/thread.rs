@@ -331,13 +331,22 @@ impl Thread {
         // Of a thread that nobody reaches any more, nobody wants to hear.
         let Some(seat) = self.seat.seat() else { return };
         let (core, room) = (self.core.clone(), self.room.clone());
-        // The store hears of it from this very thread.
-        self.core.begin(async move {
+        let may_wait = seat.waits() == 0 && decided.events.len() <= limits::LENT_EVENTS;
+        let work = async move {
             let (ended, answers) = taken.apart();
             let done = core.commit_turn(lease, decided, ended).await;
             Taken::answer(answers, done.is_ok());
             seat.answer(&room, run, lease.1, done).await;
-        });
+        };
+        // The store hears of it from this very thread, and may have it if there is nothing else to
+        // do here.
+        if !may_wait {
+            return self.core.begin(work);
+        }
+        let mut work = Some(work);
+        self.core
+            .store
+            .lend(&mut || work.take().into_iter().for_each(|work| self.core.begin(work)));
     }
 
     /// The turn came to nothing, and nothing was written. A lasting fault parks the run at once,

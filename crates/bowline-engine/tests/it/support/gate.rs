@@ -337,6 +337,10 @@ impl Store for Gated {
         self.many(Method::Post, posts, |inner, posts| inner.post(posts))
     }
 
+    fn lend(&self, ask: &mut dyn FnMut()) {
+        self.inner.lend(ask);
+    }
+
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         let call = move |inner: Arc<dyn Store>| inner.claim_runs(claim);
         self.one(Method::ClaimRuns, &Call::Other, call, |runs| Call::Runs(runs))
