@@ -83,6 +83,9 @@ pub const OFFER: Duration = Duration::from_millis(20);
 pub const AHEAD: Duration = Duration::from_millis(5);
 /// How far a workflow thread may be behind and still be given runs that begin here.
 pub const EXPECTED_BEHIND: usize = 64;
+/// How long a workflow thread looks for more to do before it sleeps, if it has not had to wait
+/// longer the last time.
+pub const SHORT_WAIT: Duration = Duration::from_micros(300);
 /// How many events a turn may have whose thread is lent to the store for its commit: one with many
 /// takes its time to be written, and other runs of the thread would wait.
 pub const LENT_EVENTS: usize = 32;

@@ -3,7 +3,8 @@
 //!
 //! In:    leases, messages, answers to commits, queries.
 //! Out:   decisions, on their way to the desk.
-//! Never: waits for a store. While one run's commit is on its way, others have their turns.
+//! Never: waits for a store if anything else is there to be done: while one run's commit is on its
+//!        way, others have their turns.
 
 mod cache;
 mod crash;
@@ -12,6 +13,7 @@ mod room;
 mod seat;
 mod step;
 mod thread;
+mod wait;
 pub(super) mod watchdog;
 
 use std::{sync::Arc, time::Duration};
@@ -156,16 +158,24 @@ impl Threads {
         seat.send(Work::Claimed(Box::new(lease))).await;
     }
 
-    /// Draws a run that is about to begin. A run's thread follows from its id, so one that is not
-    /// much further behind than others is found by drawing again.
+    /// Draws a run that is about to begin. A run's thread follows from its id, so one that is
+    /// awake with nothing to do, or at least not much further behind than others, is found by
+    /// drawing again.
     pub(super) fn choose(&self, draw: &mut dyn FnMut() -> RunId) -> RunId {
         let now = self.core.now();
-        let behind: Vec<_> = self.seats.iter().map(|seat| seat.read().behind(now)).collect();
-        let least = behind.iter().min().copied().unwrap_or_default();
-        let bound = least.saturating_add(limits::BEHIND_MORE);
+        let awake: Vec<_> = self.seats.iter().map(|seat| seat.read().is_awake()).collect();
+        let suits = match awake.contains(&true) {
+            true => awake,
+            false => {
+                let behind: Vec<_> = self.seats.iter().map(|s| s.read().behind(now)).collect();
+                let least = behind.iter().min().copied().unwrap_or_default();
+                let bound = least.saturating_add(limits::BEHIND_MORE);
+                behind.into_iter().map(|behind| behind <= bound).collect()
+            }
+        };
         let mut run = draw();
-        for _ in 0..limits::DRAWS * behind.len() {
-            if behind[self.place(run)] <= bound {
+        for _ in 0..limits::DRAWS * suits.len() {
+            if suits[self.place(run)] {
                 break;
             }
             run = draw();

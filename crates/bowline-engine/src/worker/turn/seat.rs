@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -53,6 +53,11 @@ impl Seat {
             true => behind.saturating_add(limits::BURDEN_ABOUT),
             false => behind,
         }
+    }
+
+    /// Whether the thread need not even be woken.
+    pub(super) fn is_awake(&self) -> bool {
+        self.shared.looks.load(Ordering::Relaxed)
     }
 
     /// Tells the thread what became of a commit. Where nothing follows from that, it is not woken
@@ -109,6 +114,8 @@ pub(super) struct Shared {
     pub(super) busy: Mutex<Option<(RunId, Time)>>,
     /// One of its runs will take its time to let go of what it had, probably by then; zero if none.
     pub(super) burdened_until: AtomicI64,
+    /// Whether it is awake, and looks for something to do.
+    pub(super) looks: Arc<AtomicBool>,
     /// Fires when the thread is given up: whatever it still says counts for nothing.
     pub(super) gone: CancellationToken,
     held: Mutex<BTreeMap<RunId, Held>>,

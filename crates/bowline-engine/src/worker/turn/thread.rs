@@ -21,6 +21,7 @@ use super::{
     room::Room,
     seat::{Held, Seat, Sitting},
     step,
+    wait::Waits,
     watchdog::Leash,
 };
 use crate::{
@@ -52,7 +53,10 @@ impl Seat {
         let own = Sitting::of(&seat);
         let next: Next = match start.in_step {
             Some(patience) => step::in_step(&start.core, work, patience),
-            None => Box::new(move || work.blocking_recv()),
+            None => {
+                let mut waits = Waits::new(seat.shared.looks.clone());
+                Box::new(move || waits.next(&mut work))
+            }
         };
         std::thread::Builder::new()
             .name(format!("bowline-turns-{}", start.place))
