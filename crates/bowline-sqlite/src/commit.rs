@@ -14,13 +14,7 @@ use bowline_core::{Message, Number, Received, RunId};
 use bowline_store::{Commit, Committed, Error, Hint, stored};
 use rusqlite::params;
 
-use crate::{
-    activity::Activity,
-    blob::{self, int},
-    db::Outcome,
-    inbox, limits, settle,
-    tx::Tx,
-};
+use crate::{activity::Activity, blob::int, db::Outcome, limits, settle, tx::Tx};
 
 pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
     let id = commit.run;
@@ -56,7 +50,7 @@ pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
 
 fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<Committed> {
     let id = commit.run;
-    consume(tx, commit)?;
+    tx.consume(id, commit.consumed, &commit.forgotten)?;
     for activity in ended {
         tx.put(activity, commit.now)?;
     }
@@ -118,9 +112,9 @@ fn again(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
         }
     }
     let run = tx.run(commit.run);
-    let (version, key, unread) = (run.head.version, run.key(), run.head.inbox > run.head.consumed);
+    let (version, unread) = (run.head.version, run.head.inbox > run.head.consumed);
     let unread = match unread {
-        true => inbox::unread(tx.db, commit.run, key, limits::UNREAD_MAX)?,
+        true => tx.unread(commit.run, limits::UNREAD_MAX)?,
         false => Vec::new(),
     };
     Ok(Committed { version, unread, hits: Vec::new(), started })
@@ -128,31 +122,10 @@ fn again(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
 
 /// Whether a message waits that a closing commit knows nothing of.
 fn newcomer(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<bool> {
-    let run = tx.run(commit.run);
-    if run.head.inbox <= commit.consumed {
-        return Ok(false);
+    match tx.run(commit.run).head.inbox > commit.consumed {
+        true => tx.is_unread_after(commit.run, commit.consumed, &commit.forgotten),
+        false => Ok(false),
     }
-    let mut found = false;
-    let sql = "SELECT number FROM inbox WHERE run = ? AND number > ? ORDER BY number";
-    tx.db.each(sql, params![run.key(), int(commit.consumed.0)], |row| {
-        found = !commit.forgotten.contains(&Number(blob::number(row, 0)?));
-        Ok(!found)
-    })?;
-    Ok(found)
-}
-
-fn consume(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<()> {
-    let run = tx.run(commit.run);
-    let key = run.key();
-    if commit.consumed > run.head.consumed {
-        let values = params![key, int(commit.consumed.0)];
-        tx.db.run("DELETE FROM inbox WHERE run = ? AND number <= ?", values)?;
-    }
-    for number in &commit.forgotten {
-        let values = params![key, int(number.0)];
-        tx.db.run("DELETE FROM inbox WHERE run = ? AND number = ?", values)?;
-    }
-    Ok(())
 }
 
 fn write_head(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<()> {
@@ -185,7 +158,7 @@ fn unread(tx: &mut Tx<'_>, id: RunId) -> Outcome<Vec<Received>> {
     if run.head.inbox <= run.head.consumed {
         return Ok(Vec::new());
     }
-    let unread = inbox::unread(tx.db, id, run.key(), limits::UNREAD_MAX)?;
+    let unread = tx.unread(id, limits::UNREAD_MAX)?;
     let head = &mut tx.edit(id).head;
     head.consumed = unread.first().map_or(head.inbox, |first| Number(first.number.0 - 1));
     Ok(unread)

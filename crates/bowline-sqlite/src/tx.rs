@@ -5,13 +5,13 @@
 //! Never: tells the index or anybody else of something that may still be rolled back.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, atomic::Ordering},
 };
 
 use bowline_core::{
-    ActivityLive, Alarm, Batch, Birth, Epoch, EventId, Fence, Message, Namespace, Number, RunId,
-    Time, codec,
+    ActivityLive, Alarm, Batch, Birth, Epoch, EventId, Fence, Message, Namespace, Number, Received,
+    RunId, Time, codec,
 };
 use bowline_store::{
     Error, Head, Hint, Recent, RunCancel,
@@ -23,7 +23,7 @@ use crate::{
     activity::Activity,
     blob::int,
     db::{Db, Outcome},
-    limits,
+    inbox, limits,
     owed::Owed,
     pending::Pending,
     run::{self, Run},
@@ -59,6 +59,9 @@ pub(crate) struct Tx<'a> {
     runs: HashMap<RunId, Loaded>,
     /// Runs in the order in which they were first written to.
     written: Vec<RunId>,
+    /// First messages of runs that have begun in this transaction, and are not written: the first
+    /// turn, which may be a part of it too, has no use for them.
+    wakes: BTreeMap<RunId, (Number, Time)>,
     edits: u64,
     pending: Pending,
     pub(crate) hints: BTreeSet<Hint>,
@@ -100,6 +103,7 @@ impl<'a> Tx<'a> {
             mind,
             runs: HashMap::new(),
             written: Vec::new(),
+            wakes: BTreeMap::new(),
             edits: 0,
             pending: Pending::default(),
             hints: BTreeSet::new(),
@@ -123,6 +127,9 @@ impl<'a> Tx<'a> {
 
     /// Writes the rows of all runs that were edited.
     pub(crate) fn flush(&mut self) -> Outcome<()> {
+        while let Some(run) = self.wakes.keys().next().copied() {
+            self.write_wake(run)?;
+        }
         for id in std::mem::take(&mut self.written) {
             let Some(loaded) = self.runs.get_mut(&id) else { continue };
             run::save(self.db, &loaded.run, loaded.state == State::New)?;
@@ -172,6 +179,7 @@ impl<'a> Tx<'a> {
         self.runs.remove(&id);
         self.written.retain(|written| *written != id);
         self.mind.labels.take(&id);
+        self.wakes.remove(&id);
         self.change(Change::RunGone(id));
         self.hints.extend([Hint::Changed(id), Hint::Closed(id)]);
     }
@@ -229,8 +237,15 @@ impl<'a> Tx<'a> {
         for alarm in &birth.alarms {
             self.arm(id, *alarm)?;
         }
-        if birth.wake {
-            self.deliver(id, &Message::Wake, now)?;
+        match hold {
+            _ if !birth.wake => {}
+            None => drop(self.deliver(id, &Message::Wake, now)?),
+            Some(_) => {
+                let head = &mut self.edit(id).head;
+                head.inbox.0 += 1;
+                let number = head.inbox;
+                self.wakes.insert(id, (number, now));
+            }
         }
         self.stand(id);
         self.hints.insert(Hint::Changed(id));
@@ -261,13 +276,48 @@ impl<'a> Tx<'a> {
                 decided_at: None,
             });
         }
-        let request = message.request();
-        self.db.run(
-            "INSERT INTO inbox (run, number, at, request, bytes) VALUES (?, ?, ?, ?, ?)",
-            params![key, int(number.0), at.0, request, codec::encode(message)],
-        )?;
+        inbox::put(self.db, key, number, message, at)?;
         self.stand(to);
         Ok(number)
+    }
+
+    /// Writes the first message of a run after all.
+    fn write_wake(&mut self, id: RunId) -> Outcome<()> {
+        let Some((number, at)) = self.wakes.remove(&id) else { return Ok(()) };
+        inbox::put(self.db, self.run(id).key(), number, &Message::Wake, at)
+    }
+
+    /// The oldest unread messages of a run that was found before.
+    pub(crate) fn unread(&mut self, id: RunId, limit: usize) -> Outcome<Vec<Received>> {
+        self.write_wake(id)?;
+        inbox::unread(self.db, id, self.run(id).key(), limit)
+    }
+
+    /// Whether a message waits after this one in the inbox of a run that was found before, and is
+    /// none of these.
+    pub(crate) fn is_unread_after(
+        &mut self,
+        id: RunId,
+        last: Number,
+        but: &[Number],
+    ) -> Outcome<bool> {
+        self.write_wake(id)?;
+        inbox::waits_after(self.db, self.run(id).key(), last, but)
+    }
+
+    /// Takes messages out of the inbox of a run that was found before: up to one, and these.
+    pub(crate) fn consume(&mut self, id: RunId, last: Number, and: &[Number]) -> Outcome<()> {
+        let run = self.run(id);
+        let (key, is_more) = (run.key(), last > run.head.consumed);
+        match self.wakes.get(&id) {
+            Some((number, _)) if *number == last => drop(self.wakes.remove(&id)),
+            _ if is_more => {
+                self.write_wake(id)?;
+                inbox::drop_until(self.db, key, last)?;
+            }
+            _ => {}
+        }
+        and.iter().try_for_each(|number| inbox::drop_one(self.db, key, *number))
     }
 
     /// Tells the index where a run stands at this point of the group. How it stands in the end is

@@ -10,7 +10,7 @@ use bowline_store::{
 };
 use rusqlite::params;
 
-use crate::{blob::int, db::Outcome, inbox, owed::debts, tx::Tx};
+use crate::{blob::int, db::Outcome, owed::debts, tx::Tx};
 
 /// Cancels everything that a commit wants cancelled. Answers with the attempts that must be told,
 /// and the activities that had never started.
@@ -113,7 +113,7 @@ fn untold(tx: &mut Tx<'_>, id: RunId, ranges: &Ranges, mut begun: Vec<EventId>) 
     let run = tx.run(id);
     let mut skipped = Vec::new();
     if run.head.inbox > run.head.consumed {
-        for received in inbox::unread(tx.db, id, run.key(), usize::MAX)? {
+        for received in tx.unread(id, usize::MAX)? {
             match received.message {
                 Message::EndActivity(end) => begun.push(end.activity),
                 Message::SkipActivities(ranges) => skipped.push(ranges),
