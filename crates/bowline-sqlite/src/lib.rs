@@ -15,6 +15,7 @@ mod call;
 mod check;
 mod claim;
 mod commit;
+mod copier;
 mod db;
 mod desk;
 mod fault;
@@ -58,6 +59,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
+    copier::Copier,
     desk::Desk,
     guard::Guard,
     lock::Lock,
@@ -138,8 +140,9 @@ impl SqliteStore {
         let guard = Guard::install(&mut connection).map_err(fault::Fault::from)?;
         let log = Log::of(&connection);
         let desk = Arc::new(Desk::default());
+        let copier = Copier::start(path, &shared, (lock.clone(), alive.clone()))?;
         let known = shared.clone();
-        desk.seat(Writer { connection, mind, shared: known, guard, log, last_group: 0 });
+        desk.seat(Writer { connection, mind, shared: known, guard, log, copier, last_group: 0 });
         let held = (lock, alive.clone());
         let (sitting, known) = (desk.clone(), shared.clone());
         threads.push(begin("bowline-writer", move || {

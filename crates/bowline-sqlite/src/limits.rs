@@ -34,6 +34,12 @@ pub(crate) const LOG_UNFILLED: u64 = 64 * 1024;
 /// By how much it is kept ahead, in bytes. Written in one go and synced, this much takes about as
 /// long as what is saved for ten commits, and serves for many more.
 pub(crate) const LOG_FILL: usize = 1024 * 1024;
+/// Frames of the log that are copied into the file at once, beside the writer: about 8 MiB.
+pub(crate) const PIECE: u64 = 2_000;
+/// Rows after which that is done for the first time: how many frames they make is known then.
+pub(crate) const PIECE_FIRST: u64 = 100;
+/// The least and the most rows that are taken for such a piece.
+pub(crate) const PIECE_ROWS: (u64, u64) = (16, 100_000);
 /// Pages that a backup copies before it lets others go on.
 pub(crate) const BACKUP_PAGES: i32 = 256;
 /// Findings that a check lists.

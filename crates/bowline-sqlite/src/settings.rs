@@ -46,6 +46,15 @@ const PAGE: u64 = 4_096;
 /// How long the log becomes before it is used again, in bytes: each page has a header there.
 pub(crate) const LOG_LENGTH: u64 = CHECKPOINT_PAGES as u64 * (PAGE + 24);
 
+/// What makes a commit durable.
+const SYNCS: [(&str, i64); 3] = [
+    // FULL: an acknowledged commit survives the loss of power.
+    ("synchronous", 2),
+    // On platforms whose plain sync does not reach the disk, ask for the one that does.
+    ("fullfsync", 1),
+    ("checkpoint_fullfsync", 1),
+];
+
 pub(crate) fn writer(path: &Path, settings: &Settings) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -55,11 +64,6 @@ pub(crate) fn writer(path: &Path, settings: &Settings) -> Result<Connection> {
     claim(&db, path)?;
     for (name, value) in [
         ("journal_mode", Value::Text("wal".into())),
-        // FULL: an acknowledged commit survives the loss of power.
-        ("synchronous", Value::Integer(2)),
-        // On platforms whose plain sync does not reach the disk, ask for the one that does.
-        ("fullfsync", Value::Integer(1)),
-        ("checkpoint_fullfsync", Value::Integer(1)),
         ("wal_autocheckpoint", Value::Integer(i64::from(CHECKPOINT_PAGES))),
         ("journal_size_limit", Value::Integer(-1)),
         ("locking_mode", Value::Text("normal".into())),
@@ -71,7 +75,22 @@ pub(crate) fn writer(path: &Path, settings: &Settings) -> Result<Connection> {
     ] {
         set(&db, name, value)?;
     }
+    for (name, value) in SYNCS {
+        set(&db, name, value)?;
+    }
     limit(&db, settings.size_max)?;
+    Ok(db)
+}
+
+/// For the copying of the log beside the writer, with the same syncs.
+pub(crate) fn copier(path: &Path, settings: &Settings) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = open(path, flags)?;
+    set(&db, "busy_timeout", millis(settings.busy))?;
+    for (name, value) in SYNCS {
+        set(&db, name, value)?;
+    }
+    set(&db, "wal_autocheckpoint", 0)?;
     Ok(db)
 }
 

@@ -7,7 +7,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
 };
 
 use bowline_store::Error;
@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     call::Call,
+    copier::Copier,
     db::{Db, Outcome},
     desk::Desk,
     fault::Fault,
@@ -45,6 +46,7 @@ pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) log: Log,
+    pub(crate) copier: Copier,
     /// How many calls were in the last group.
     pub(crate) last_group: usize,
 }
@@ -104,6 +106,7 @@ impl Writer {
         let last = self.shared.ahead.close();
         self.carry_out(last);
         self.shared.asks.shut();
+        self.copier.stop();
         // Whoever copies a closed file need not know that it has a log. Where somebody still reads
         // it, the log stays, and is used when the file opens again.
         let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
@@ -198,7 +201,7 @@ impl Writer {
         &mut self,
         work: impl FnOnce(&mut Tx<'_>) -> Outcome<()>,
     ) -> Outcome<()> {
-        let Self { connection, mind, shared, log, .. } = self;
+        let Self { connection, mind, shared, log, copier, .. } = self;
         let db = Db::new(connection, &shared.counters);
         begin(connection)?;
         log.keep_ahead();
@@ -218,6 +221,7 @@ impl Writer {
             Ok(done) => {
                 count(&shared.counters.transactions, 1);
                 publish(mind, shared, done);
+                copier.look(shared.counters.rows_written.load(Ordering::Relaxed));
                 Ok(())
             }
             Err(fault) => {

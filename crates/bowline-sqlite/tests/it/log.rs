@@ -60,3 +60,26 @@ async fn what_lies_behind_the_last_frame_is_nothing_to_whoever_opens_the_file() 
     send(&left, 1).await;
     assert_eq!(head(&left, run).await.inbox.0, 62);
 }
+
+/// Most of what is written is in the file before SQLite itself would have it there.
+#[tokio::test]
+async fn the_log_is_copied_beside_the_writer() {
+    const PAGE: u64 = 4_096;
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    start(&store, 1).await;
+    let in_file = || fs::metadata(&path).expect("it is there").len() / PAGE;
+    let before = in_file();
+    // Some 25 pages each: far fewer than after which SQLite copies.
+    let mut messages = 0;
+    while in_file() < before + 1_000 {
+        store.post(vec![signal(run_id(1), 100_000)]).await.remove(0).expect("it is delivered");
+        messages += 1;
+        assert!(messages < 250, "nothing is copied");
+    }
+    assert_eq!(head(&store, run_id(1)).await.inbox.0, messages + 1);
+    assert_whole(&store).await;
+    store.close().await;
+    assert!(!path.with_extension("db-wal").exists(), "whoever copies needs one file");
+}

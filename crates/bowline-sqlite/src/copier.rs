@@ -1,0 +1,115 @@
+//! SQLite's log, copied into the file beside the writer.
+//!
+//! SQLite copies the log when it has become long, within the commit that finds it so: whoever waits
+//! for that commit waits for all of it. So a thread of its own copies piece by piece before that,
+//! and leaves the last piece to the commit. Then the log is used again from its beginning.
+//!
+//! In:    how many rows were written.
+//! Out:   pages that are in the file already when the log is full.
+//! Never: is needed, or keeps anybody waiting.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+};
+
+use bowline_store::Result;
+use rusqlite::Connection;
+
+use crate::{begin, limits, settings, shared::Shared};
+
+/// The thread that copies, and what it is woken by.
+pub(crate) struct Copier {
+    /// How many rows will have been written when there is a piece to be copied.
+    due: Arc<AtomicU64>,
+    wake: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Copier {
+    /// Begins, for a file that a writer has open. What is held is held for as long as it copies.
+    pub(crate) fn start(
+        path: &Path,
+        shared: &Arc<Shared>,
+        held: impl Send + 'static,
+    ) -> Result<Self> {
+        let connection = settings::copier(path, &shared.settings)?;
+        let due = Arc::new(AtomicU64::new(limits::PIECE_FIRST));
+        let (wake, woken) = sync_channel(1);
+        let (shared, next) = (shared.clone(), due.clone());
+        let thread = begin("bowline-copier", move || {
+            copy(&connection, &shared, &next, &woken);
+            drop(connection);
+            drop(held);
+        })?;
+        Ok(Self { due, wake: Some(wake), thread: Some(thread) })
+    }
+
+    /// Looks whether there is a piece to be copied. To be called after a commit.
+    pub(crate) fn look(&self, rows: u64) {
+        if let Some(wake) = self.wake.as_ref().filter(|_| rows >= self.due.load(Ordering::Relaxed))
+        {
+            // It is awake then, or about to be.
+            let _ = wake.try_send(());
+        }
+    }
+
+    /// Waits for its end.
+    pub(crate) fn stop(&mut self) {
+        self.wake = None;
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has said so, and holds nothing any more.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Copier {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn copy(connection: &Connection, shared: &Shared, due: &AtomicU64, woken: &Receiver<()>) {
+    let rows = || shared.counters.rows_written.load(Ordering::Relaxed);
+    let (mut rows_before, mut frames_before) = (0, 0);
+    while woken.recv().is_ok() {
+        let rows_now = rows();
+        if rows_now < due.load(Ordering::Relaxed) {
+            continue;
+        }
+        // It waits for nobody: what it does not get to is left for the next time.
+        let copied =
+            connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get::<_, i64>(1));
+        let frames = copied.ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(frames_before);
+        // A log that is shorter than it was has begun anew.
+        let logged = if frames < frames_before { frames } else { frames - frames_before };
+        let wanted = piece(rows_now - rows_before, logged);
+        due.store(rows_now + wanted, Ordering::Relaxed);
+        (rows_before, frames_before) = (rows_now, frames);
+    }
+}
+
+/// How many rows make a piece, if so many have made so many frames of the log.
+fn piece(rows: u64, frames: u64) -> u64 {
+    (rows * limits::PIECE / frames.max(1)).clamp(limits::PIECE_ROWS.0, limits::PIECE_ROWS.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_is_about_as_long_whatever_the_rows_are() {
+        assert_eq!(piece(3_000, 3_000), limits::PIECE);
+        assert_eq!(piece(1_000, 100), 10 * limits::PIECE, "ten rows in each page");
+        assert_eq!(piece(1_000, 2_000), limits::PIECE / 2, "two pages for each row");
+        assert_eq!(piece(10, 9_999_999), limits::PIECE_ROWS.0, "rows as large as files");
+        assert_eq!(piece(1_000, 0), limits::PIECE_ROWS.1, "nothing came of them");
+    }
+}
