@@ -1,5 +1,7 @@
 //! One workflow thread: takes work in order, has turns, sends decisions away.
 
+mod query;
+
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -7,14 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bowline_core::{
-    Command, Decided, Draft, Event, Fence, Name, Payload, Received, RunId, State, Time,
-};
+use bowline_core::{Command, Decided, Draft, Event, Fence, Received, RunId, State, Time};
 use bowline_replay::{Fault, Replay};
 use tokio::sync::mpsc;
 
 use super::{
-    Answer, Cold, Work,
+    Work,
     cache::{Cache, Cached},
     crash::CrashFile,
     offer::{Offer, Taken},
@@ -377,35 +377,6 @@ impl Thread {
                 release(&core, run, held).await;
             });
         }
-    }
-
-    /// Asks a run that is held here, unless its turn is being written: then nobody knows yet what
-    /// it will have been.
-    fn query(&mut self, run: RunId, name: &Name, input: Option<Payload>) -> Option<Answer> {
-        self.enter(run);
-        let cached = self.cache.touch(run).filter(|cached| cached.state.is_some());
-        let answer = match cached {
-            Some(cached) => Some(cached.replay.query(name.as_str(), input)),
-            None => None,
-        };
-        self.leave();
-        answer
-    }
-
-    fn cold(&mut self, cold: Cold) {
-        let Cold { run, workflow, events, name, input, reply } = cold;
-        self.enter(run);
-        let mut replay = Replay::new(workflow, run);
-        let fed = events.iter().try_for_each(|event| {
-            self.go_on(run, event);
-            replay.feed(event)
-        });
-        let answer = match fed {
-            Ok(()) => replay.query(name.as_str(), input),
-            Err(fault) => Err(bowline_core::Failure::new(fault.to_string())),
-        };
-        self.leave();
-        let _ = reply.send(answer);
     }
 
     /// Lets go of idle runs while somebody waits for their places.
