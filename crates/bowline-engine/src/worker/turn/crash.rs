@@ -6,7 +6,8 @@
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
-    io::{Read, Seek, SeekFrom, Write},
+    io::Read,
+    os::unix::fs::FileExt,
     path::Path,
 };
 
@@ -21,7 +22,7 @@ const PLACE: usize = 4 + 16 + 4;
 /// The file, if there is one.
 #[derive(Default)]
 pub(super) struct CrashFile {
-    file: Option<Mutex<File>>,
+    file: Option<File>,
     found: Mutex<BTreeMap<RunId, u32>>,
 }
 
@@ -40,7 +41,7 @@ impl CrashFile {
         file.read_to_end(&mut bytes).map_err(fault)?;
         let found = bytes.as_chunks::<PLACE>().0.iter().filter_map(read_place).collect();
         file.set_len(0).and_then(|()| file.set_len((threads * PLACE) as u64)).map_err(fault)?;
-        Ok(Self { file: Some(Mutex::new(file)), found: Mutex::new(found) })
+        Ok(Self { file: Some(file), found: Mutex::new(found) })
     }
 
     /// Runs that were found too often.
@@ -73,10 +74,7 @@ impl CrashFile {
 
     fn write(&self, place: usize, bytes: &[u8; PLACE]) {
         let Some(file) = &self.file else { return };
-        let mut file = file.lock();
-        let at = SeekFrom::Start((place * PLACE) as u64);
-        let written = file.seek(at).and_then(|_| file.write_all(bytes));
-        if let Err(error) = written {
+        if let Err(error) = file.write_all_at(bytes, (place * PLACE) as u64) {
             tracing::warn!(%error, "the crash file could not be written");
         }
     }

@@ -90,6 +90,8 @@ struct Thread {
     crash_file: Arc<CrashFile>,
     leash: Arc<Leash>,
     place: usize,
+    /// The run whose code it is in.
+    inside: Option<RunId>,
     seat: Sitting,
     cache: Cache,
     /// How often the turn of a run has failed in a row.
@@ -109,6 +111,7 @@ impl Thread {
             crash_file: start.crash_file,
             leash: start.leash,
             place: start.place,
+            inside: None,
             seat,
             cache: Cache::default(),
             failures: BTreeMap::new(),
@@ -166,13 +169,19 @@ impl Thread {
             }
             self.go_on(run, event);
         }
-        self.leave();
         let mut cached = Cached::new(replay, state, &lease);
         cached.receive(lease.inbox);
         self.cache.insert(run, cached);
         match fault {
-            Some(fault) => self.failed(run, &fault.to_string(), lasts(&fault)),
-            None => self.turn(run),
+            Some(fault) => {
+                self.leave();
+                self.failed(run, &fault.to_string(), lasts(&fault));
+            }
+            // Most have their turn now.
+            None => {
+                self.turn(run);
+                self.leave();
+            }
         }
     }
 
@@ -411,14 +420,18 @@ impl Thread {
         self.core.finish(async move { release(&core, run, held).await });
     }
 
-    fn enter(&self, run: RunId) {
+    /// The code of a run is about to be called; a thread that is in it already stays there.
+    fn enter(&mut self, run: RunId) {
         *self.seat.shared.busy.lock() = Some((run, self.core.now()));
         self.leash.pull();
-        self.crash_file.enter(self.place, run);
+        if self.inside.replace(run) != Some(run) {
+            self.crash_file.enter(self.place, run);
+        }
     }
 
-    fn leave(&self) {
-        if self.is_given_up() {
+    /// It has returned, if it was called.
+    fn leave(&mut self) {
+        if self.is_given_up() || self.inside.take().is_none() {
             return;
         }
         *self.seat.shared.busy.lock() = None;
