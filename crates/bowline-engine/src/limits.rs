@@ -89,6 +89,8 @@ pub const SHORT_WAIT: Duration = Duration::from_micros(300);
 /// How many events a turn may have whose thread is lent to the store for its commit: one with many
 /// takes its time to be written, and other runs of the thread would wait.
 pub const LENT_EVENTS: usize = 32;
+/// How many bytes such a turn may have.
+pub const LENT_BYTES: u64 = 64 * 1024;
 /// How many remote runs are kept at hand for their next decision, and perhaps as many again.
 pub const HAND_RUNS: usize = 1_000;
 /// How many new events a run may have that is kept so.

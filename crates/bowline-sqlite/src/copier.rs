@@ -4,6 +4,9 @@
 //! for that commit waits for all of it. So a thread of its own copies piece by piece before that,
 //! and leaves the last piece to the commit. Then the log is used again from its beginning.
 //!
+//! What is copied is synced by the last piece only, unless nobody writes meanwhile: the log is
+//! durable, and must stay until then. Most of it has reached the disk by itself when that comes.
+//!
 //! In:    how many rows were written.
 //! Out:   pages that are in the file already when the log is full.
 //! Never: is needed, or keeps anybody waiting.
@@ -19,9 +22,13 @@ use std::{
 };
 
 use bowline_store::Result;
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use crate::{begin, limits, settings, shared::Shared};
+
+/// The first SQLite in which one connection may copy the log while another one writes. Before that
+/// it could take a log that had just begun anew for one that was copied already, and lose commits.
+const SAFE: i32 = 3_051_003;
 
 /// The thread that copies, and what it is woken by.
 pub(crate) struct Copier {
@@ -33,11 +40,15 @@ pub(crate) struct Copier {
 
 impl Copier {
     /// Begins, for a file that a writer has open. What is held is held for as long as it copies.
+    /// None where only the writer may copy.
     pub(crate) fn start(
         path: &Path,
         shared: &Arc<Shared>,
         held: impl Send + 'static,
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
+        if rusqlite::version_number() < SAFE {
+            return Ok(None);
+        }
         let connection = settings::copier(path, &shared.settings)?;
         let due = Arc::new(AtomicU64::new(limits::PIECE_FIRST));
         let (wake, woken) = sync_channel(1);
@@ -47,7 +58,7 @@ impl Copier {
             drop(connection);
             drop(held);
         })?;
-        Ok(Self { due, wake: Some(wake), thread: Some(thread) })
+        Ok(Some(Self { due, wake: Some(wake), thread: Some(thread) }))
     }
 
     /// Looks whether there is a piece to be copied. To be called after a commit.
@@ -58,9 +69,11 @@ impl Copier {
             let _ = wake.try_send(());
         }
     }
+}
 
+impl Drop for Copier {
     /// Waits for its end.
-    pub(crate) fn stop(&mut self) {
+    fn drop(&mut self) {
         self.wake = None;
         if let Some(thread) = self.thread.take() {
             // One that panicked has said so, and holds nothing any more.
@@ -69,30 +82,34 @@ impl Copier {
     }
 }
 
-impl Drop for Copier {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
 fn copy(connection: &Connection, shared: &Shared, due: &AtomicU64, woken: &Receiver<()>) {
     let rows = || shared.counters.rows_written.load(Ordering::Relaxed);
     let (mut rows_before, mut frames_before) = (0, 0);
+    let mut wanted = limits::PIECE_FIRST;
     while woken.recv().is_ok() {
         let rows_now = rows();
         if rows_now < due.load(Ordering::Relaxed) {
             continue;
         }
         // It waits for nobody: what it does not get to is left for the next time.
-        let copied =
-            connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get::<_, i64>(1));
-        let frames = copied.ok().and_then(|n| u64::try_from(n).ok()).unwrap_or(frames_before);
-        // A log that is shorter than it was has begun anew.
-        let logged = if frames < frames_before { frames } else { frames - frames_before };
-        let wanted = piece(rows_now - rows_before, logged);
+        if let Some((logged, copied)) = checkpoint(connection) {
+            // A log that is shorter than it was has begun anew: nobody knows when.
+            if logged > frames_before {
+                wanted = piece(rows_now - rows_before, logged - frames_before);
+            }
+            // One that is copied as a whole begins anew with the next commit.
+            frames_before = if copied == logged { 0 } else { logged };
+            rows_before = rows_now;
+        }
         due.store(rows_now + wanted, Ordering::Relaxed);
-        (rows_before, frames_before) = (rows_now, frames);
     }
+}
+
+/// Copies what it can. Answers how many frames the log has, and how many of them are copied.
+fn checkpoint(connection: &Connection) -> Option<(u64, u64)> {
+    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+    let (logged, copied) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], read).ok()?;
+    Some((u64::try_from(logged).ok()?, u64::try_from(copied).ok()?))
 }
 
 /// How many rows make a piece, if so many have made so many frames of the log.

@@ -1,7 +1,8 @@
 //! Bowline's store in one SQLite file, which belongs to one process at a time.
 //!
-//! One thread writes. It gathers the calls that come in while the transaction before is made
-//! durable, and runs them in one; nobody is answered before that transaction is on the disk.
+//! One thread writes at a time, most of the time one that does nothing else. It gathers the calls
+//! that come in while the transaction before is made durable, and runs them in one; nobody is
+//! answered before that transaction is on the disk.
 //! What waits, rings or runs is kept in memory beside the rows, so nothing polls; it is told of a
 //! transaction only once that is committed, and is made again from the rows when the file opens.
 
@@ -17,7 +18,6 @@ mod claim;
 mod commit;
 mod copier;
 mod db;
-mod desk;
 mod fault;
 mod find;
 mod fire;
@@ -31,6 +31,7 @@ mod log;
 mod member;
 mod migrate;
 mod owed;
+mod pen;
 mod pending;
 mod place;
 mod post;
@@ -60,10 +61,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     copier::Copier,
-    desk::Desk,
     guard::Guard,
     lock::Lock,
     log::Log,
+    pen::Pen,
     reader::Question,
     shared::Shared,
     writer::{Order, Writer},
@@ -78,7 +79,7 @@ pub use transaction::Transaction;
 /// A store in one SQLite file.
 pub struct SqliteStore {
     shared: Arc<Shared>,
-    desk: Arc<Desk>,
+    pen: Arc<Pen>,
     orders: mpsc::Sender<Order>,
     questions: mpsc::Sender<Question>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -139,19 +140,19 @@ impl SqliteStore {
         }
         let guard = Guard::install(&mut connection).map_err(fault::Fault::from)?;
         let log = Log::of(&connection);
-        let desk = Arc::new(Desk::default());
+        let pen = Arc::new(Pen::default());
         let copier = Copier::start(path, &shared, (lock.clone(), alive.clone()))?;
         let known = shared.clone();
-        desk.seat(Writer { connection, mind, shared: known, guard, log, copier, last_group: 0 });
+        pen.give(Writer { connection, mind, shared: known, guard, log, copier, last_group: 0 });
         let held = (lock, alive.clone());
-        let (sitting, known) = (desk.clone(), shared.clone());
+        let (sitting, known) = (pen.clone(), shared.clone());
         threads.push(begin("bowline-writer", move || {
             writer::work(&sitting, &known, order);
             drop(held);
         })?);
         let (alive, threads) = (alive.downgrade(), Mutex::new(threads));
         let gone = Arc::new(tokio::sync::Mutex::new(gone));
-        Ok(Self { shared, desk, orders, questions, threads, alive, gone })
+        Ok(Self { shared, pen, orders, questions, threads, alive, gone })
     }
 
     /// Does what was asked before, and closes the file; whoever calls later is answered with

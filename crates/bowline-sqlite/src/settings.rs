@@ -34,8 +34,8 @@ impl Default for Settings {
 /// "BWLN", in the header of every file that is ours.
 pub(crate) const APPLICATION: i32 = 0x4257_4C4E;
 
-/// Pages of the log after which the writer copies them into the file: 32 MiB. The log is used
-/// again from its beginning then, and never cut: appending to a growing file costs more than
+/// Pages of the log after which what is left of them is copied into the file: 32 MiB. The log is
+/// used again from its beginning then, and never cut: appending to a growing file costs more than
 /// overwriting. Processor time of a turn, 64 turns per commit, at 1,000, 4,000 and 16,000 pages:
 /// 78, 69 and 55 µs; but the longer the log, the longer somebody waits for its copying.
 const CHECKPOINT_PAGES: u32 = 8_000;

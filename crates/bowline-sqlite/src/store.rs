@@ -17,7 +17,7 @@ use crate::{
     claim,
     commit::commit,
     db::{Db, Outcome},
-    desk, find,
+    find,
     fire::{Fire, fire},
     guard, leftovers, member, post, read, reader,
     settle::settle,
@@ -68,12 +68,11 @@ impl SqliteStore {
             Ok(()) => Box::pin(async move { answer.await.unwrap_or_else(|_| refuse(Error::Shut)) }),
             Err(TrySendError::Closed(_)) => Box::pin(ready(refuse(Error::Shut))),
             Err(TrySendError::Full(order)) => {
-                let (orders, desk) = (self.orders.clone(), self.desk.clone());
+                let (orders, pen) = (self.orders.clone(), self.pen.clone());
                 Box::pin(async move {
-                    if orders.send(order).await.is_err() {
-                        return refuse(Error::Shut);
-                    }
-                    desk.sends();
+                    let Ok(room) = orders.reserve().await else { return refuse(Error::Shut) };
+                    pen.sends();
+                    room.send(order);
                     answer.await.unwrap_or_else(|_| refuse(Error::Shut))
                 })
             }
@@ -83,16 +82,16 @@ impl SqliteStore {
     /// Sends an order to the writer's thread, unless this thread has the writer.
     pub(crate) fn send(&self, order: Order) -> std::result::Result<(), TrySendError<Order>> {
         let order = match order {
-            Order::Call(call) => match desk::keep(call) {
+            Order::Call(call) => match self.pen.keep(call) {
                 Some(call) => Order::Call(call),
                 None => return Ok(()),
             },
             other => other,
         };
-        self.desk.sends();
+        self.pen.sends();
         let sent = self.orders.try_send(order);
         if sent.is_err() {
-            self.desk.carried_out(1);
+            self.pen.carried_out(1);
         }
         sent
     }
@@ -163,7 +162,7 @@ impl Store for SqliteStore {
     fn lend(&self, ask: &mut dyn FnMut()) {
         match guard::is_inside() {
             true => ask(),
-            false => self.desk.lend(ask),
+            false => self.pen.lend(ask),
         }
     }
 

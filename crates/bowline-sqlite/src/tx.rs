@@ -295,13 +295,11 @@ impl<'a> Tx<'a> {
 
     /// Whether a message waits after this one in the inbox of a run that was found before, and is
     /// none of these.
-    pub(crate) fn is_unread_after(
-        &mut self,
-        id: RunId,
-        last: Number,
-        but: &[Number],
-    ) -> Outcome<bool> {
-        self.write_wake(id)?;
+    pub(crate) fn is_unread_after(&self, id: RunId, last: Number, but: &[Number]) -> Outcome<bool> {
+        let wake = self.wakes.get(&id);
+        if wake.is_some_and(|(number, _)| *number > last && !but.contains(number)) {
+            return Ok(true);
+        }
         inbox::waits_after(self.db, self.run(id).key(), last, but)
     }
 
@@ -309,13 +307,13 @@ impl<'a> Tx<'a> {
     pub(crate) fn consume(&mut self, id: RunId, last: Number, and: &[Number]) -> Outcome<()> {
         let run = self.run(id);
         let (key, is_more) = (run.key(), last > run.head.consumed);
-        match self.wakes.get(&id) {
-            Some((number, _)) if *number == last => drop(self.wakes.remove(&id)),
-            _ if is_more => {
-                self.write_wake(id)?;
-                inbox::drop_until(self.db, key, last)?;
-            }
-            _ => {}
+        let wake = self.wakes.get(&id).map(|(number, _)| *number);
+        if wake.is_some_and(|number| number <= last || and.contains(&number)) {
+            self.wakes.remove(&id);
+        }
+        // A first message is the only one up to itself.
+        if is_more && wake != Some(last) {
+            inbox::drop_until(self.db, key, last)?;
         }
         and.iter().try_for_each(|number| inbox::drop_one(self.db, key, *number))
     }

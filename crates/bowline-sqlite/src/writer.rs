@@ -18,11 +18,11 @@ use crate::{
     call::Call,
     copier::Copier,
     db::{Db, Outcome},
-    desk::Desk,
     fault::Fault,
     guard::Guard,
     limits,
     log::Log,
+    pen::Pen,
     settings,
     shared::Shared,
     stats::count,
@@ -46,22 +46,22 @@ pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) log: Log,
-    pub(crate) copier: Copier,
+    pub(crate) copier: Option<Copier>,
     /// How many calls were in the last group.
     pub(crate) last_group: usize,
 }
 
 /// What the writer's own thread does: works until the store is closed. What was sent before that is
 /// done.
-pub(crate) fn work(desk: &Desk, shared: &Shared, mut orders: mpsc::Receiver<Order>) {
+pub(crate) fn work(pen: &Pen, shared: &Shared, mut orders: mpsc::Receiver<Order>) {
     let mut left = None;
     while let Some(order) = left.take().or_else(|| next(shared, &mut orders)) {
-        let done = desk.with(|writer| writer.take(order, &mut orders));
-        let Some((orders, more)) = done else { return };
-        desk.carried_out(orders);
+        let done = pen.with(|writer| writer.take(order, &mut orders));
+        let Some((carried_out, more)) = done else { return };
+        pen.carried_out(carried_out);
         left = more;
     }
-    if let Some(writer) = desk.leave() {
+    if let Some(writer) = pen.take_away() {
         writer.close();
     }
 }
@@ -106,7 +106,7 @@ impl Writer {
         let last = self.shared.ahead.close();
         self.carry_out(last);
         self.shared.asks.shut();
-        self.copier.stop();
+        self.copier = None;
         // Whoever copies a closed file need not know that it has a log. Where somebody still reads
         // it, the log stays, and is used when the file opens again.
         let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
@@ -221,7 +221,9 @@ impl Writer {
             Ok(done) => {
                 count(&shared.counters.transactions, 1);
                 publish(mind, shared, done);
-                copier.look(shared.counters.rows_written.load(Ordering::Relaxed));
+                if let Some(copier) = copier {
+                    copier.look(shared.counters.rows_written.load(Ordering::Relaxed));
+                }
                 Ok(())
             }
             Err(fault) => {

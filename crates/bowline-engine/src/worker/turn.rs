@@ -163,19 +163,15 @@ impl Threads {
     /// drawing again.
     pub(super) fn choose(&self, draw: &mut dyn FnMut() -> RunId) -> RunId {
         let now = self.core.now();
-        let awake: Vec<_> = self.seats.iter().map(|seat| seat.read().is_awake()).collect();
-        let suits = match awake.contains(&true) {
-            true => awake,
-            false => {
-                let behind: Vec<_> = self.seats.iter().map(|s| s.read().behind(now)).collect();
-                let least = behind.iter().min().copied().unwrap_or_default();
-                let bound = least.saturating_add(limits::BEHIND_MORE);
-                behind.into_iter().map(|behind| behind <= bound).collect()
-            }
-        };
+        let look = |seat: &RwLock<Seat>| (seat.read().behind(now), seat.read().is_free());
+        let looks: Vec<_> = self.seats.iter().map(look).collect();
+        let least = looks.iter().map(|(behind, _)| *behind).min().unwrap_or_default();
+        let bound = least.saturating_add(limits::BEHIND_MORE);
+        let any_free = looks.iter().any(|(behind, free)| *free && *behind <= bound);
         let mut run = draw();
-        for _ in 0..limits::DRAWS * suits.len() {
-            if suits[self.place(run)] {
+        for _ in 0..limits::DRAWS * looks.len() {
+            let (behind, is_free) = looks[self.place(run)];
+            if behind <= bound && (is_free || !any_free) {
                 break;
             }
             run = draw();

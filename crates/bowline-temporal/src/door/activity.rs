@@ -34,11 +34,11 @@ pub(super) async fn poll(
     let leaving = space.engine.leaving(&request.worker_instance_key);
     let (queue, worker) = (place.as_str().into(), request.identity.as_str().into());
     engine.worker_polls(&queue, Polled::Activities, &worker);
-    let control = door
-        .inner
-        .workers
-        .listening(space, &request.worker_instance_key, &request.worker_control_task_queue)
-        .await;
+    let (key, said) = (&request.worker_instance_key, &request.worker_control_task_queue);
+    let listening = door.inner.workers.listening(space, key, said);
+    let Some(control) = leaving.run_until_cancelled(listening).await else {
+        return Ok(PollActivityTaskQueueResponse::default());
+    };
     let taken = poll::taking(door, until, &leaving, |wait: Wait| async move {
         let taken = engine.poll_activity(&queue, worker, control, wait).await;
         let taken = taken.map_err(status::of)?;

@@ -6,8 +6,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits;
 
-/// One token for a worker, which fires when it leaves. A worker that has left does not come back,
-/// but polls that it sent before may arrive after its word: they find the token fired.
+/// One token for a worker, which fires when it leaves. Polls that it sent before may arrive after
+/// its word: they find the token fired. It does not come back, for every worker that starts draws a
+/// key of its own.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
     tokens: Mutex<Recent<String, CancellationToken, { limits::WORKERS }>>,

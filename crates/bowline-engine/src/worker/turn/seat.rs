@@ -55,9 +55,9 @@ impl Seat {
         }
     }
 
-    /// Whether the thread need not even be woken.
-    pub(super) fn is_awake(&self) -> bool {
-        self.shared.looks.load(Ordering::Relaxed)
+    /// Whether the thread is awake and has nothing to do.
+    pub(super) fn is_free(&self) -> bool {
+        self.shared.looks.load(Ordering::Relaxed) && self.waits() == 0
     }
 
     /// Tells the thread what became of a commit. Where nothing follows from that, it is not woken
@@ -115,7 +115,7 @@ pub(super) struct Shared {
     /// One of its runs will take its time to let go of what it had, probably by then; zero if none.
     pub(super) burdened_until: AtomicI64,
     /// Whether it is awake, and looks for something to do.
-    pub(super) looks: Arc<AtomicBool>,
+    pub(super) looks: AtomicBool,
     /// Fires when the thread is given up: whatever it still says counts for nothing.
     pub(super) gone: CancellationToken,
     held: Mutex<BTreeMap<RunId, Held>>,

@@ -54,7 +54,7 @@ impl Seat {
         let next: Next = match start.in_step {
             Some(patience) => step::in_step(&start.core, work, patience),
             None => {
-                let mut waits = Waits::new(seat.shared.looks.clone());
+                let mut waits = Waits::new(seat.shared.clone());
                 Box::new(move || waits.next(&mut work))
             }
         };
@@ -344,7 +344,9 @@ impl Thread {
         // Of a thread that nobody reaches any more, nobody wants to hear.
         let Some(seat) = self.seat.seat() else { return };
         let (core, room) = (self.core.clone(), self.room.clone());
-        let may_wait = seat.waits() == 0 && decided.events.len() <= limits::LENT_EVENTS;
+        let weight = decided.events.iter().map(Event::weight).sum::<u64>();
+        let is_small = decided.events.len() <= limits::LENT_EVENTS && weight <= limits::LENT_BYTES;
+        let may_wait = seat.waits() == 0 && is_small;
         let work = async move {
             let (ended, answers) = taken.apart();
             let done = core.commit_turn(lease, decided, ended).await;

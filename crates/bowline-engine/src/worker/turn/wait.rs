@@ -5,15 +5,13 @@
 //! other thread go first. Where work comes seldom, nothing of that happens.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use tokio::sync::mpsc::{Receiver, error::TryRecvError};
 
+use super::seat::Shared;
 use crate::limits;
 
 /// The waits of one thread.
@@ -21,16 +19,16 @@ pub(super) struct Waits {
     /// For how long it looks before it sleeps, if it does.
     patience: Duration,
     was_short: bool,
-    /// Whether it looks.
-    looks: Arc<AtomicBool>,
+    /// Whether it looks is to be seen here.
+    shared: Arc<Shared>,
 }
 
 impl Waits {
-    pub(super) fn new(looks: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
         // A single core has other things to do than to look whether somebody else has done them.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let patience = if cores > 1 { limits::SHORT_WAIT } else { Duration::ZERO };
-        Self { patience, was_short: false, looks }
+        Self { patience, was_short: false, shared }
     }
 
     /// Waits for something; none when there will be no more.
@@ -40,9 +38,9 @@ impl Waits {
         }
         let since = Instant::now();
         if self.was_short {
-            self.looks.store(true, Ordering::Relaxed);
+            self.shared.looks.store(true, Ordering::Relaxed);
             let found = self.look(mailbox, since);
-            self.looks.store(false, Ordering::Relaxed);
+            self.shared.looks.store(false, Ordering::Relaxed);
             if found.is_some() {
                 return found;
             }
