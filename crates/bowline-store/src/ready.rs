@@ -203,10 +203,12 @@ impl Index {
     // Activities.
 
     /// Activities that a claim may start: due, in order, none of them under a mark. What a mark
-    /// covers is dropped on the way, so that no two claims step over the same rows.
+    /// covers is dropped on the way, so that no two claims step over the same rows; where that is
+    /// much, there are fewer than are wanted, and a hint to claim again.
     pub fn activities(&mut self, claim: &ClaimActivities) -> Vec<(RunId, EventId)> {
         let marks = &self.marks;
-        self.activities.waiting(claim, |run, activity| marks.covers(run, activity).is_some())
+        let marked = |run, activity| marks.covers(run, activity).is_some();
+        self.activities.waiting(claim, marked, &mut self.hints)
     }
 
     /// Hints at every queue in which a retry has become due.

@@ -170,6 +170,30 @@ fn a_mark_hides_what_it_covers_and_the_first_mark_wins() {
 }
 
 #[test]
+fn what_a_mark_covers_is_dropped_bit_by_bit() {
+    let mut index = Index::default();
+    index.apply((1..=5_000).map(|activity| queued(1, activity, "a", 50)));
+    index.apply([queued(2, 1, "a", 50)]);
+    let ranges = (1..=5_000).map(EventId).collect::<Ranges>();
+    let mark = Mark { number: 1, ranges, cause: Cause::requested("", ""), at: Time(100) };
+    index.apply([Change::Marked(run(1), mark)]);
+    let mut claims = 0;
+    loop {
+        index.take_hints();
+        let found = index.activities(&activities(&[], 9, 100));
+        if found == [(run(2), EventId(1))] {
+            break;
+        }
+        assert_eq!(found, []);
+        let again = Hint::Activity(Namespace(1), "q".into());
+        assert_eq!(index.take_hints(), [again], "whoever claims must come again");
+        claims += 1;
+    }
+    assert_eq!(claims, 2);
+    assert_eq!(index.take_hints(), []);
+}
+
+#[test]
 fn a_started_activity_leaves_its_queue_and_a_retry_comes_back() {
     let mut index = Index::default();
     index.apply([queued(1, 5, "a", 50)]);
