@@ -80,13 +80,15 @@ impl Pen {
     pub(crate) fn lend(&self, ask: &mut dyn FnMut()) {
         let Some(mut place) = self.writer.try_lock() else { return ask() };
         let is_idle = self.sent.load(Ordering::SeqCst) == 0;
-        let is_quiet = |writer: &mut Writer| is_idle && writer.last_group <= limits::QUIET_GROUP;
-        let Some(own) = Own::begin(self) else { return ask() };
-        let Some(mut writer) = place.take_if(is_quiet) else {
-            drop(own);
+        let is_quiet = |writer: &Writer| is_idle && writer.last_group <= limits::QUIET_GROUP;
+        let Some(own) =
+            place.as_ref().filter(|writer| is_quiet(writer)).and_then(|_| Own::begin(self))
+        else {
             return ask();
         };
+        // The writer has nothing to do with a panic in here.
         ask();
+        let Some(mut writer) = place.take() else { return };
         writer.carry_out_own(own.end());
         *place = Some(writer);
     }

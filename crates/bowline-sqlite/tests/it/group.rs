@@ -1,6 +1,7 @@
 //! Group commit: what queues while a transaction is made durable shares the next one.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, mpsc},
     task::{Context, Poll, Wake, Waker},
     time::Duration,
@@ -86,6 +87,21 @@ async fn a_thread_that_is_lent_overtakes_nobody() {
         panic!("{first:?}, {second:?}");
     };
     assert_eq!((first.0, second.0), (2, 3));
+}
+
+/// Whoever panics before anything is carried out has asked for nothing.
+#[tokio::test]
+async fn a_panic_of_a_thread_that_is_lent_harms_nobody() {
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    let run = start(&store, 1).await;
+    for _ in 0..10 {
+        let panics = || panic!("the test asks for this");
+        let lent = catch_unwind(AssertUnwindSafe(|| store.lend(&mut { panics })));
+        lent.expect_err("it goes on in whoever asked");
+    }
+    lend(&store, &signal(run, 10)).await.remove(0).expect("it is delivered");
+    assert_eq!(head(&store, run).await.inbox.0, 2);
 }
 
 /// Somebody who must not be told anything.
