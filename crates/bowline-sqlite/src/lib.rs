@@ -45,6 +45,7 @@ mod shelf;
 mod stats;
 mod store;
 mod sweep;
+mod taken;
 mod transaction;
 mod tx;
 mod writer;
@@ -67,6 +68,7 @@ use crate::{
     pen::Pen,
     reader::Question,
     shared::Shared,
+    taken::Taken,
     writer::{Order, Writer},
 };
 
@@ -92,8 +94,9 @@ impl SqliteStore {
     /// Opens a file, or makes it. Blocks until what waits in it is known again.
     ///
     /// # Errors
-    /// [`Error::Open`] if another process has it, if it is not one of Bowline's files (then it is
-    /// left as it is), if a newer Bowline made it, or if it cannot be opened at all.
+    /// [`Error::Open`] if another process has it or this one has it open already, if it is not
+    /// one of Bowline's files (then it is left as it is), if a newer Bowline made it, or if it
+    /// cannot be opened at all.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, Settings::default())
     }
@@ -104,8 +107,9 @@ impl SqliteStore {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, settings: Settings) -> Result<Self> {
         let path = place::resolve(path.as_ref())?;
+        let taken = Taken::take(&path)?;
         place::inspect(&path)?;
-        let lock = Arc::new(Lock::take(&path)?);
+        let lock = Arc::new(Lock::take(&path, taken)?);
         // Somebody may have put another file there while nobody held the lock.
         place::inspect(&path)?;
         let opened = Self::open_locked(&path, settings, lock);
@@ -119,6 +123,7 @@ impl SqliteStore {
 
     fn open_locked(path: &Path, settings: Settings, lock: Arc<Lock>) -> Result<Self> {
         let mut connection = settings::writer(path, &settings)?;
+        lock.is_there();
         migrate::migrate(&mut connection, path)?;
         let shared = Arc::new(Shared::new(path.to_owned(), settings));
         let index = load::index(db::Db::new(&connection, &shared.counters))?;

@@ -13,10 +13,13 @@ use std::{
 
 use bowline_store::{Error, Result};
 
+use crate::taken::Taken;
+
 /// The lock, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
+    taken: Taken,
 }
 
 /// The file that carries the lock of a store.
@@ -28,7 +31,7 @@ pub(crate) fn beside(path: &Path) -> PathBuf {
 
 impl Lock {
     /// Takes the lock, or says who has it.
-    pub(crate) fn take(path: &Path) -> Result<Self> {
+    pub(crate) fn take(path: &Path, taken: Taken) -> Result<Self> {
         let beside = beside(path);
         let opened =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&beside);
@@ -46,7 +49,12 @@ impl Lock {
         }
         // Who holds it is only said for people: a full disk must not keep a store from opening.
         let _ = sign(&mut file);
-        Ok(Self { file })
+        Ok(Self { file, taken })
+    }
+
+    /// The file exists now, and not only its name is known.
+    pub(crate) fn is_there(&self) {
+        self.taken.is_there();
     }
 }
 
@@ -58,12 +66,23 @@ impl Drop for Lock {
 }
 
 fn held(path: &Path, file: &mut File) -> Error {
+    in_use(path, holder(file).as_deref().unwrap_or("another process"))
+}
+
+/// This process has it, perhaps under another name.
+pub(crate) fn held_here(path: &Path, known: &Path) -> Error {
+    let holder = File::open(beside(known)).ok().and_then(|mut file| holder(&mut file));
+    let holder = holder.unwrap_or_else(|| format!("pid {}", process::id()));
+    in_use(path, &format!("this very process ({holder})"))
+}
+
+fn holder(file: &mut File) -> Option<String> {
     let mut holder = String::new();
-    let said = file.read_to_string(&mut holder);
-    let holder = match said {
-        Ok(_) if !holder.trim().is_empty() => holder.trim().to_owned(),
-        _ => "another process".to_owned(),
-    };
+    file.read_to_string(&mut holder).ok()?;
+    Some(holder.trim().to_owned()).filter(|holder| !holder.is_empty())
+}
+
+fn in_use(path: &Path, holder: &str) -> Error {
     Error::Open(format!(
         "{} is in use by {holder}: a store belongs to one process at a time; stop that one first, \
          or reach the store through it",

@@ -3,6 +3,7 @@
 //! This program is both: started with a path, it writes until it is killed and says what was
 //! acknowledged; started without, it starts and kills itself, several times on the same file.
 
+mod locks;
 mod transaction;
 #[path = "../it/world.rs"]
 #[allow(dead_code)]
@@ -31,7 +32,12 @@ async fn main() {
             let round = round.parse().expect("a round is a number");
             transaction::act(Path::new(path), what, round).await;
         }
+        [_, word, path, again] if word == "hold" => {
+            locks::hold(Path::new(path), Path::new(again)).await;
+        }
+        [_, word, path] if word == "look" => locks::look(Path::new(path)),
         _ => {
+            locks::open_twice_and_look().await;
             kill_and_look().await;
             transaction::kill_and_look().await;
         }

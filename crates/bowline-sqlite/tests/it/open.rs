@@ -58,6 +58,36 @@ async fn a_second_opener_is_told_who_holds_the_file() {
     SqliteStore::open(&path).expect("the lock is free once the store is closed");
 }
 
+/// Log and lock stand beside a name: two names would be two logs.
+#[test]
+fn a_file_with_two_names_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let (path, other) = (folder.path().join("store.db"), folder.path().join("other.db"));
+    drop(SqliteStore::open(&path).unwrap());
+    fs::hard_link(&path, &other).unwrap();
+    for name in [&path, &other] {
+        assert!(refused(name).contains("more than one name"));
+    }
+    fs::remove_file(&other).unwrap();
+    SqliteStore::open(&path).expect("it has one name again");
+}
+
+/// The name of a link is not where SQLite puts the file, so it is not where the lock may stand.
+#[cfg(unix)]
+#[test]
+fn a_link_to_what_is_not_there_yet_is_followed() {
+    let folder = TempDir::new().unwrap();
+    let (path, link) = (folder.path().join("store.db"), folder.path().join("link.db"));
+    std::os::unix::fs::symlink("store.db", &link).unwrap();
+    let store = SqliteStore::open(&link).unwrap();
+    assert!(refused(&path).contains("in use by this very process"));
+    assert!(beside(&path).contains(&"store.db.lock".to_owned()), "{:?}", beside(&path));
+    drop(store);
+    let around = folder.path().join("around.db");
+    std::os::unix::fs::symlink(&around, &around).unwrap();
+    assert!(refused(&around).contains("around.db"));
+}
+
 #[tokio::test]
 async fn whoever_calls_a_closed_store_is_told_so() {
     let folder = TempDir::new().unwrap();
