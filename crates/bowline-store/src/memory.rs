@@ -16,6 +16,7 @@ mod leftovers;
 mod member;
 mod post;
 mod read;
+mod roll;
 mod row;
 mod settle;
 mod shelf;
@@ -45,6 +46,8 @@ pub use fault::{Faults, Method, When};
 pub struct MemoryStore {
     data: Arc<Mutex<Data>>,
     faults: Faults,
+    /// Which process this is, where there are many.
+    opening: u64,
 }
 
 /// Rows, which a crash leaves alone, and everything else, which it does not.
@@ -56,14 +59,47 @@ struct Data {
     listeners: Arc<Listeners>,
     hints: BTreeSet<Hint>,
     now: Time,
-    /// Who was given up, and may enter again.
-    given_up: Option<Epoch>,
+    roll: roll::Roll,
 }
 
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty store that many processes have open, as they have a database. Who is late with
+    /// reporting is decided by its own clock. Each process has an [opening](Self::opening).
+    pub fn shared(clock: impl Fn() -> Time + Send + Sync + 'static) -> Self {
+        let store = Self::default();
+        store.data.lock().roll = roll::Roll::shared(Arc::new(clock));
+        store
+    }
+
+    /// The same store, opened by another process. Nobody dies of it.
+    pub fn opening(&self) -> Self {
+        let opening = self.data.lock().roll.open();
+        Self { opening, ..self.clone() }
+    }
+
+    /// Says that this process is alive, as a store with a connection of its own does in the
+    /// background, and hints if somebody else has stopped to, or if this one was given up.
+    pub fn keep_alive(&self) {
+        self.work(|data| {
+            let Some((epoch, lease)) = data.roll.of(self.opening) else { return };
+            if !data.roll.extend(epoch, lease) || data.roll.is_one_late() {
+                data.hints.extend([Hint::Cancelled, Hint::Sweep]);
+            }
+        });
+    }
+
+    /// Every process that had the store open is gone for certain: somebody who knows says so.
+    pub fn bury(&self) {
+        self.work(|data| {
+            data.asks.shut();
+            data.listeners = Arc::default();
+            data.roll.bury_all();
+        });
     }
 
     /// Opens the store again, as after a crash: rows are there, and nothing else. Members that
@@ -77,8 +113,7 @@ impl MemoryStore {
     /// writes is refused. It may enter again.
     pub fn evict(&self) {
         self.work(|data| {
-            data.given_up = data.index.epoch();
-            data.index.left();
+            data.roll.evict();
             data.hints.insert(Hint::Sweep);
         });
     }
@@ -143,7 +178,7 @@ impl MemoryStore {
 
 impl Data {
     fn alive(&self, epoch: Epoch) -> Result<()> {
-        match self.index.epoch() == Some(epoch) {
+        match self.roll.is_alive(epoch) {
             true => Ok(()),
             false => Err(Error::Fenced),
         }
@@ -162,7 +197,7 @@ impl Data {
 
     fn forget(&mut self) {
         self.asks.shut();
-        self.given_up = None;
+        self.roll.bury_all();
         self.listeners = Arc::default();
         self.index = Index::default();
         let runs: Vec<RunId> = self.rows.runs.keys().copied().collect();
@@ -173,7 +208,8 @@ impl Data {
 
 impl Store for MemoryStore {
     fn join(&self, join: Join) -> Answer<Result<Joined>> {
-        self.call(Method::Join, |data| data.join(&join))
+        let opening = self.opening;
+        self.call(Method::Join, |data| data.join(&join, opening))
     }
 
     fn renew(&self, renewal: Renewal) -> Answer<Result<Renewed>> {

@@ -148,8 +148,8 @@ impl Index {
     /// A member enters; all before it are dead. `epoch` is durable and new.
     pub fn joined(&mut self, epoch: Epoch) {
         self.member = Some((epoch, 0));
-        if self.runs.held_outside(epoch).next().is_some()
-            || self.attempts.outside(epoch).next().is_some()
+        if self.held_outside(epoch).next().is_some()
+            || self.attempts_outside(epoch).next().is_some()
         {
             self.hints.insert(Hint::Sweep);
         }
@@ -197,7 +197,12 @@ impl Index {
 
     /// Runs that are held by other members than this one: dead ones.
     pub fn held_outside(&self, epoch: Epoch) -> impl Iterator<Item = RunId> {
-        self.runs.held_outside(epoch)
+        self.held_where(move |own| own != epoch)
+    }
+
+    /// Runs that are held by such members.
+    pub fn held_where(&self, which: impl Fn(Epoch) -> bool) -> impl Iterator<Item = RunId> {
+        self.runs.held_where(which)
     }
 
     // Activities.
@@ -238,7 +243,15 @@ impl Index {
 
     /// Activities that code of other members than this one ran: dead ones.
     pub fn attempts_outside(&self, epoch: Epoch) -> impl Iterator<Item = (RunId, EventId)> {
-        self.attempts.outside(epoch)
+        self.attempts_where(move |own| own != epoch)
+    }
+
+    /// Activities that code of such members ran.
+    pub fn attempts_where(
+        &self,
+        which: impl Fn(Epoch) -> bool,
+    ) -> impl Iterator<Item = (RunId, EventId)> {
+        self.attempts.of_members(which)
     }
 
     // Marks and rows that are owed.

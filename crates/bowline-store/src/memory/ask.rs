@@ -98,12 +98,12 @@ impl Data {
                 open.fill(Ok(reply));
             }
         }
-        let index = &self.index;
+        let (index, roll) = (&self.index, &self.roll);
         let meant = |to: AskTarget| match to {
             AskTarget::Member(member) => member == epoch,
             AskTarget::Run(run) => index
                 .holder(run)
-                .is_none_or(|holder| holder.epoch == epoch || Some(holder.epoch) != index.epoch()),
+                .is_none_or(|holder| holder.epoch == epoch || !roll.is_alive(holder.epoch)),
         };
         let waiting = self
             .asks

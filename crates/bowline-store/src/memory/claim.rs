@@ -14,7 +14,7 @@ impl Data {
         let mut claimed = Vec::new();
         for run in self.index.runs(claim) {
             let fence = match claim.want {
-                Want::Turn => Some(self.index.fence(claim.epoch).ok_or(Error::Fenced)?),
+                Want::Turn => Some(self.roll.lend(claim.epoch).ok_or(Error::Fenced)?),
                 Want::RemoteTurn | Want::Intake => None,
             };
             match fence {
@@ -36,7 +36,7 @@ impl Data {
         self.alive(claim.epoch)?;
         let mut claimed = Vec::new();
         for (run, activity) in self.index.activities(claim) {
-            let fence = self.index.fence(claim.epoch).ok_or(Error::Fenced)?;
+            let fence = self.roll.lend(claim.epoch).ok_or(Error::Fenced)?;
             let row = self.rows.known(run);
             let own = row.activities.get_mut(&activity).expect("what waits exists");
             assert!(matches!(own.live.place, Place::Queued { due } if due <= claim.now));

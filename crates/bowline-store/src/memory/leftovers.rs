@@ -119,7 +119,7 @@ impl Data {
 
     /// Code dies with its process: what leaked in another one does not run any more.
     fn attempt_line(&self, run: RunId, activity: EventId, own: &Activity) -> AttemptLine {
-        let leaked = own.live.adrift.runs_in(self.index.epoch());
+        let leaked = self.roll.there().any(|epoch| own.live.adrift.runs_in(Some(epoch)));
         AttemptLine { leaked, ..AttemptLine::of(run, activity, own.spec.name.clone(), &own.live) }
     }
 

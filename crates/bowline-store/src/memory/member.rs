@@ -1,30 +1,41 @@
 //! Members enter, report and leave.
 
-use bowline_core::{Epoch, EventId, Place, RunId, Time, lose};
+use bowline_core::{Epoch, EventId, Holder, Place, RunId, Time, lose};
 
 use super::{Data, settle::proves};
 use crate::{
-    AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed, Result, Sighting,
+    AttemptRef, Error, Heartbeat, HeartbeatReply, Hint, Join, Joined, Renewal, Renewed, Result,
+    Sighting,
 };
 
 impl Data {
-    pub(super) fn join(&mut self, join: &Join) -> Result<Joined> {
+    pub(super) fn join(&mut self, join: &Join, opening: u64) -> Result<Joined> {
         self.clock(join.now);
-        // In one process nobody is given up for silence: whoever is out was replaced.
-        if join.again.is_some() && join.again != self.given_up {
+        // Whoever is out, and was not given up, was replaced.
+        if !self.roll.may_enter(opening, join.again) {
             return Err(Error::Fenced);
         }
-        self.given_up = None;
         self.rows.epoch.0 += 1;
         let epoch = self.rows.epoch;
-        self.index.joined(epoch);
+        self.roll.enter(opening, epoch, join.lease);
+        if self.roll.is_shared() || self.is_something_left() {
+            self.hints.insert(Hint::Sweep);
+        }
         Ok(Joined { epoch })
+    }
+
+    /// Whether the dead have left something that somebody must take over.
+    fn is_something_left(&self) -> bool {
+        let dead = |epoch| !self.roll.is_alive(epoch);
+        self.index.attempts_where(dead).next().is_some()
+            || self.index.held_where(dead).next().is_some()
     }
 
     pub(super) fn renew(&mut self, renewal: Renewal) -> Result<Renewed> {
         let Renewal { epoch, now, .. } = renewal;
         self.clock(now);
         self.alive(epoch)?;
+        self.roll.extend(epoch, renewal.lease);
         for (run, activity) in self.attempts_by(epoch) {
             self.fold(run, activity);
         }
@@ -62,13 +73,13 @@ impl Data {
     fn heartbeat(&mut self, beat: Heartbeat, now: Time) -> HeartbeatReply {
         let AttemptRef { run, activity, attempt } = beat.attempt;
         self.fold(run, activity);
-        let alive = self.index.epoch();
+        let roll = &self.roll;
         let own = self.rows.runs.get_mut(&run).and_then(|row| row.activities.get_mut(&activity));
         let Some(live) = own.map(|own| &mut own.live).filter(|live| live.attempt == attempt) else {
             return HeartbeatReply::Gone;
         };
         let Place::Started(start) = &mut live.place else { return HeartbeatReply::Gone };
-        if !proves(&beat.proof, &start.holder, alive) {
+        if !proves(&beat.proof, &start.holder, roll) {
             return HeartbeatReply::Gone;
         }
         start.heard_at = now;
@@ -90,20 +101,24 @@ impl Data {
     }
 
     fn leave(&mut self, epoch: Epoch, now: Time) {
+        self.roll.bury(epoch);
         for (run, activity) in self.attempts_by(epoch) {
             self.lose(run, activity, now);
         }
         let held: Vec<RunId> = self.index.held_by(epoch).collect();
         held.into_iter().for_each(|run| self.release(run));
-        self.index.left();
     }
 
-    /// The member that had an attempt is dead, and its process with it.
+    /// The member that had an attempt is dead, or was silent for too long.
     pub(super) fn lose(&mut self, run: RunId, activity: EventId, now: Time) {
         self.fold(run, activity);
         let Some(own) = self.rows.known(run).activities.get_mut(&activity) else { return };
         let start = own.live.started().cloned();
-        let step = lose(&own.spec, &mut own.live, true, now);
+        let seen = start.as_ref().is_none_or(|start| match &start.holder {
+            Holder::Native(fence) => self.roll.is_gone(fence.epoch),
+            Holder::Remote { .. } => true,
+        });
+        let step = lose(&own.spec, &mut own.live, seen, now);
         self.stepped(run, activity, start.as_ref(), &step, now);
     }
 

@@ -2,7 +2,7 @@
 
 use bowline_core::{ActivityLive, Holder, Step, Time, settle};
 
-use super::Data;
+use super::{Data, roll::Roll};
 use crate::{Foreseen, Proof, Settle, Settled, keeps_row};
 
 impl Data {
@@ -14,8 +14,8 @@ impl Data {
         let own = self.rows.runs.get_mut(&run).and_then(|row| row.activities.get_mut(&activity));
         let Some(own) = own else { return stale };
         let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
-        let epoch = self.index.epoch();
-        if start.as_ref().is_some_and(|start| !proves(&report.proof, &start.holder, epoch)) {
+        let roll = &self.roll;
+        if start.as_ref().is_some_and(|start| !proves(&report.proof, &start.holder, roll)) {
             return stale;
         }
         if let Some(record) = own.live.cancel.as_mut().filter(|_| start.is_some()) {
@@ -33,7 +33,7 @@ impl Data {
         let row = self.rows.runs.get(run)?;
         let own = row.activities.get(activity).filter(|_| row.marked(*activity).is_none())?;
         let start = own.live.started()?;
-        let proven = proves(proof, &start.holder, self.index.epoch());
+        let proven = proves(proof, &start.holder, &self.roll);
         proven.then(|| foreseen.holds(&own.spec, &own.live)).flatten()
     }
 
@@ -52,7 +52,7 @@ impl Data {
 }
 
 /// Native code is over when its member is; a remote worker's token outlives every member.
-pub(super) fn proves(proof: &Proof, holder: &Holder, alive: Option<bowline_core::Epoch>) -> bool {
-    let over = matches!(proof, Proof::Native(fence) if Some(fence.epoch) != alive);
+pub(super) fn proves(proof: &Proof, holder: &Holder, roll: &Roll) -> bool {
+    let over = matches!(proof, Proof::Native(fence) if !roll.is_alive(fence.epoch));
     proof.fits(holder) && !over
 }

@@ -14,11 +14,12 @@ impl Data {
     pub(super) fn sweep(&mut self, sweep: &Sweep) -> Result<Swept> {
         self.clock(sweep.now);
         self.alive(sweep.epoch)?;
+        self.roll.fence(sweep.epoch);
         let mut room = sweep.limit;
         let more = [
             self.fold_marks(&mut room),
             self.lose_attempts(sweep, &mut room),
-            self.release_runs(sweep, &mut room),
+            self.release_runs(&mut room),
             self.expire_receipts(sweep.now, &mut room),
             self.expire_runs(sweep, &mut room),
         ];
@@ -57,15 +58,17 @@ impl Data {
     }
 
     fn lose_attempts(&mut self, sweep: &Sweep, room: &mut usize) -> bool {
-        let lost: Vec<_> = self.index.attempts_outside(sweep.epoch).take(*room + 1).collect();
+        let dead = |epoch| !self.roll.is_alive(epoch);
+        let lost: Vec<_> = self.index.attempts_where(dead).take(*room + 1).collect();
         for (run, activity) in lost.iter().take(*room) {
             self.lose(*run, *activity, sweep.now);
         }
         spend(room, lost.len())
     }
 
-    fn release_runs(&mut self, sweep: &Sweep, room: &mut usize) -> bool {
-        let held: Vec<_> = self.index.held_outside(sweep.epoch).take(*room + 1).collect();
+    fn release_runs(&mut self, room: &mut usize) -> bool {
+        let dead = |epoch| !self.roll.is_alive(epoch);
+        let held: Vec<_> = self.index.held_where(dead).take(*room + 1).collect();
         held.iter().take(*room).for_each(|run| self.release(*run));
         spend(room, held.len())
     }

@@ -79,8 +79,11 @@ impl Attempts {
         self.controls.get(control).into_iter().flatten().copied()
     }
 
-    pub(super) fn outside(&self, epoch: Epoch) -> impl Iterator<Item = (RunId, EventId)> {
-        self.epochs.iter().filter(move |(own, _)| **own != epoch).flat_map(|(_, own)| own).copied()
+    pub(super) fn of_members(
+        &self,
+        which: impl Fn(Epoch) -> bool,
+    ) -> impl Iterator<Item = (RunId, EventId)> {
+        self.epochs.iter().filter(move |(own, _)| which(**own)).flat_map(|(_, own)| own).copied()
     }
 }
 

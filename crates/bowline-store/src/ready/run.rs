@@ -199,10 +199,10 @@ impl Runs {
         self.holders.get(&epoch).into_iter().flatten().copied()
     }
 
-    pub(super) fn held_outside(&self, epoch: Epoch) -> impl Iterator<Item = RunId> {
+    pub(super) fn held_where(&self, which: impl Fn(Epoch) -> bool) -> impl Iterator<Item = RunId> {
         self.holders
             .iter()
-            .filter(move |(own, _)| **own != epoch)
+            .filter(move |(own, _)| which(**own))
             .flat_map(|(_, runs)| runs)
             .copied()
     }
