@@ -8,6 +8,7 @@
 //! `tidy: allow(name) reason`. It must have a reason, and it must be needed.
 
 mod arms;
+mod biased;
 mod bounds;
 mod columns;
 mod comments;
@@ -60,6 +61,7 @@ const CHECKS: &[Check] = &[
     concrete::CHECK,
     bounds::CHECK,
     sleep::CHECK,
+    biased::CHECK,
     map::CHECK,
     reachable::CHECK,
     requirements::CHECK,

@@ -9,7 +9,7 @@ use bowline_store::Store;
 use crate::{
     Engine, Error, Result,
     clock::{Clock, SystemClock},
-    engine::{Core, Doors, Settings},
+    engine::{Core, Doors, Pacing, Settings, mortal::Pace},
     ids::{Ids, RandomIds},
     limits,
     worker::{
@@ -53,6 +53,7 @@ pub struct Builder {
     stuck_after: Duration,
     crash_file: Option<PathBuf>,
     in_step: bool,
+    pace: Pacing,
     doors: Doors,
     probe: Option<Arc<dyn Probe>>,
 }
@@ -79,6 +80,7 @@ impl Builder {
             stuck_after: limits::TURN_STUCK,
             crash_file: None,
             in_step: false,
+            pace: Pacing::default(),
             doors: Doors::default(),
             probe: None,
         }
@@ -166,6 +168,12 @@ impl Builder {
         Self { in_step: true, ..self }
     }
 
+    /// Lets somebody say when the futures of this engine are polled, if it works [in
+    /// step](Self::in_step).
+    pub fn pace(self, pace: Arc<dyn Pace>) -> Self {
+        Self { pace: Pacing(Some(pace)), ..self }
+    }
+
     /// Tells those too who wait at the doors of another engine on the same store: what this one
     /// does, its clients see at once.
     pub fn doors_of(self, other: &Engine) -> Self {
@@ -196,6 +204,7 @@ impl Builder {
             receipts_kept: self.receipts_kept,
             doors: self.doors,
             in_step: self.in_step,
+            pace: self.pace,
         };
         let core = Core::open(self.store, self.clock, self.ids, settings).await?;
         let setup = Setup {

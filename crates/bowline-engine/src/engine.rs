@@ -100,6 +100,17 @@ pub(crate) struct Settings {
     pub(crate) receipts_kept: Duration,
     pub(crate) doors: Doors,
     pub(crate) in_step: bool,
+    pub(crate) pace: Pacing,
+}
+
+/// Who says when futures are polled, if anybody does.
+#[derive(Clone, Default)]
+pub(crate) struct Pacing(pub(crate) Option<Arc<dyn mortal::Pace>>);
+
+impl std::fmt::Debug for Pacing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Pacing").field(&self.0.is_some()).finish()
+    }
 }
 
 /// Fences that the engine makes itself are apart from those that the store makes.
@@ -128,7 +139,10 @@ impl Core {
         let runtime = Handle::current();
         let spaces = space::Spaces::default();
         spaces.keep(settings.namespace, settings.retention);
-        let mortal = settings.in_step.then(|| mortal::Mortal::new(runtime.clone()));
+        let mortal = settings.in_step.then(|| {
+            let pace = settings.pace.0.clone();
+            mortal::Mortal::new(runtime.clone(), pace)
+        });
         let core = Arc::new(Self {
             store,
             clock,

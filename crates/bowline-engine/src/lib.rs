@@ -20,6 +20,7 @@ pub use bowline_store as store;
 pub use builder::{Builder, QueueOptions};
 pub use engine::{
     follow::RunEnd,
+    mortal::{Pace, Rest},
     remote::{
         Along, Answered, Eager, Polled, QueryAnswer, Question, RemoteActivity, RemoteAsk,
         RemoteHeartbeat, RemoteQuery, RemoteTurn, Taken, Wait, WorkerBeat,

@@ -160,6 +160,7 @@ impl Core {
                 return notices;
             }
             tokio::select! {
+                biased;
                 () = arrived => {}
                 () = self.clock.sleep_until(again.map_or(until, |again| again.min(until))) => {}
                 () = self.stopping.cancelled() => return Vec::new(),

@@ -200,11 +200,7 @@ impl Runs {
     }
 
     pub(super) fn held_where(&self, which: impl Fn(Epoch) -> bool) -> impl Iterator<Item = RunId> {
-        self.holders
-            .iter()
-            .filter(move |(own, _)| which(**own))
-            .flat_map(|(_, runs)| runs)
-            .copied()
+        self.holders.iter().filter(move |(own, _)| which(**own)).flat_map(|(_, runs)| runs).copied()
     }
 }
 

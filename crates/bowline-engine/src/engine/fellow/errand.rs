@@ -130,6 +130,7 @@ impl Core {
         };
         let deadline = ask.deadline;
         let reply = tokio::select! {
+            biased;
             reply = self.store.ask(ask) => reply,
             () = self.clock.sleep_until(deadline) => return None,
         };

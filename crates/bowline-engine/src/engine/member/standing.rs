@@ -8,14 +8,18 @@ use std::sync::Arc;
 
 use bowline_core::Epoch;
 use bowline_store::Join;
-use tokio::sync::watch;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use super::super::{Core, watch as hints};
 use crate::{Error, Result};
 
-/// Who this process is.
+/// Who this process is. Whoever waits for a change is woken in the order of coming.
 #[derive(Debug)]
-pub(crate) struct Standing(watch::Sender<Now>);
+pub(crate) struct Standing {
+    now: Mutex<Now>,
+    changed: Notify,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Now {
@@ -26,39 +30,49 @@ struct Now {
 
 impl Standing {
     pub(crate) fn new(epoch: Epoch) -> Self {
-        Self(watch::Sender::new(Now { epoch, is_out: false }))
+        Self { now: Mutex::new(Now { epoch, is_out: false }), changed: Notify::new() }
     }
 
     pub(crate) fn epoch(&self) -> Epoch {
-        self.0.borrow().epoch
+        self.now.lock().epoch
     }
 
     pub(crate) fn is_out(&self) -> bool {
-        self.0.borrow().is_out
+        self.now.lock().is_out
     }
 
     /// This epoch is over. True the first time; what is said of an earlier one is old news.
     fn lose(&self, epoch: Epoch) -> bool {
-        self.0.send_if_modified(|now| {
-            let is_news = now.epoch == epoch && !now.is_out;
-            now.is_out |= is_news;
-            is_news
-        })
+        let mut now = self.now.lock();
+        let is_news = now.epoch == epoch && !now.is_out;
+        now.is_out |= is_news;
+        is_news
     }
 
     fn enter(&self, epoch: Epoch) {
-        self.0.send_replace(Now { epoch, is_out: false });
+        *self.now.lock() = Now { epoch, is_out: false };
+        self.changed.notify_waiters();
     }
 
     /// Waits until this process is somebody new, and in.
     pub(crate) async fn is_after(&self, epoch: Epoch) {
-        // The sender is here: it cannot be gone.
-        let _ = self.0.subscribe().wait_for(|now| now.epoch != epoch && !now.is_out).await;
+        self.becomes(|now| now.epoch != epoch && !now.is_out).await;
     }
 
     async fn is_in(&self) {
-        // The sender is here: it cannot be gone.
-        let _ = self.0.subscribe().wait_for(|now| !now.is_out).await;
+        self.becomes(|now| !now.is_out).await;
+    }
+
+    async fn becomes(&self, what: impl Fn(Now) -> bool) {
+        loop {
+            // Listening begins before looking, so that nothing changes unseen in between.
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if what(*self.now.lock()) {
+                return;
+            }
+            changed.await;
+        }
     }
 }
 

@@ -98,6 +98,7 @@ impl Core {
                 return Ok(Some(activity));
             }
             tokio::select! {
+                biased;
                 () = bell.rung.notified() => {}
                 () = self.clock.sleep_until(wait.until) => break,
                 () = wait.gone.cancelled() => break,

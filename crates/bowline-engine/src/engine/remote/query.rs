@@ -278,6 +278,7 @@ impl Core {
         until: Time,
     ) -> Result<QueryAnswer> {
         tokio::select! {
+            biased;
             answer = self.ask_remote(run, question) => answer,
             () = self.clock.sleep_until(until) => Err(Error::TimedOut("the answer to the query")),
             () = self.stopping.cancelled() => Err(Error::ShuttingDown),
@@ -297,6 +298,7 @@ impl Core {
             Box::pin(self.ask_remote(run, question)).await
         };
         tokio::select! {
+            biased;
             answer = answer => answer.map_err(|_| Error::ShuttingDown),
             failed = self.follow_query(run, id) => Err(failed),
             answer = again => answer,
@@ -316,6 +318,7 @@ impl Core {
             };
             let look_again = self.place_query(&head, id);
             tokio::select! {
+                biased;
                 () = follower.changed() => {}
                 () = self.clock.sleep_until(look_again) => {}
             }

@@ -73,8 +73,9 @@ pub(super) type Next = Box<dyn FnMut() -> Option<Work> + Send>;
 /// the thread looks stuck to the watchdog then, which seats another one.
 fn sit(start: Start, seat: Sitting, next: Next) {
     let (shared, leash) = (seat.shared.clone(), start.leash.clone());
-    let thread = Thread::new(start, seat);
-    if catch_unwind(AssertUnwindSafe(|| thread.run(next))).is_err() {
+    let (thread, mut next) = (Thread::new(start, seat), next);
+    // Asking for work says that all before is done, so it goes after the thread and its runs.
+    if catch_unwind(AssertUnwindSafe(|| thread.run(&mut next))).is_err() {
         let mut busy = shared.busy.lock();
         let run = busy.map(|(run, _)| run).unwrap_or_default();
         *busy = Some((run, Time(i64::MIN)));
@@ -120,7 +121,7 @@ impl Thread {
         }
     }
 
-    fn run(mut self, mut next: Next) {
+    fn run(mut self, next: &mut Next) {
         while let Some(work) = next() {
             if self.is_given_up() {
                 return;
