@@ -115,11 +115,16 @@ fn statements_find_their_rows_by_an_index() {
     let (inboxes, touched) = (crate::reader::inboxes(), claim::touched());
     let attempts = tx::attempts_text();
     let (open, _) = find::query(&Filter { statuses: OPEN.into(), ..all() }, None, 10);
-    let (by_id, _) = find::query(&Filter { workflow_id: Some("w".into()), ..all() }, None, 10);
+    let few = |filter: Filter| find::few(&filter).expect("it names something").0;
+    let by_id = few(Filter { workflow_id: Some("w".into()), ..all() });
+    let by_prefix = few(Filter { workflow_id_prefix: Some("w".into()), ..all() });
+    let by_parent = few(Filter { parent: Some(RunId::default()), ..all() });
     let (every, _) = find::query(&all(), None, 10);
-    let cases: [(&str, &str, &[&str]); 24] = [
+    let cases: [(&str, &str, &[&str]); 26] = [
         ("open runs", &open, &["runs_open"]),
         ("runs of a workflow id", &by_id, &["labels_workflow"]),
+        ("runs whose workflow id begins so", &by_prefix, &["labels_workflow"]),
+        ("runs of a parent", &by_parent, &["labels_parent"]),
         ("all runs", &every, &["labels_pkey"]),
         ("the newest runs of workflow ids", tx::IDS, &["labels_workflow"]),
         ("attempts of a run", &attempts, &["activities_held", "activities_out"]),

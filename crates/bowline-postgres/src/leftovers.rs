@@ -27,7 +27,7 @@ pub(crate) use tree::{WALK_MAX, settled};
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 pub(crate) async fn leftovers(shared: &Shared, subtree: &Subtree) -> Outcome<Leftovers> {
-    let lent = shared.lend().await?;
+    let lent = shared.lend_to_read().await?;
     let db = Db::own(&lent, shared);
     db.begin(SNAPSHOT).await?;
     let found = look(db, subtree).await;

@@ -112,10 +112,11 @@ impl PostgresStore {
         let calls = settings.connections.max(2);
         let held = Arc::new(Held::default());
         let side = build(pool(&config, &tls, &settings, SIDE))?;
+        let reads = build(pool(&config, &tls, &settings, READS))?;
         let pool = pool(&config, &tls, &settings, calls);
         let pool = build(pool.post_create(forgetting(held.clone())))?;
         let lanes = settings.lanes.clamp(1, settings.connections.max(2));
-        let shared = Arc::new(Shared::new(pool, side, settings, identity, held));
+        let shared = Arc::new(Shared::new([pool, side, reads], settings, identity, held));
         let (calls, incoming) = mpsc::channel(limits::CALLS_MAX);
         let gate = Arc::new(tokio::sync::Mutex::new(Gate { calls: incoming, left: None }));
         for _ in 0..lanes {
@@ -189,6 +190,8 @@ impl Drop for Threads {
 
 /// Connections for leases and for hints.
 const SIDE: usize = 2;
+/// Connections for lists and subtrees.
+const READS: usize = 3;
 
 fn pool(config: &Config, tls: &Tls, settings: &Settings, size: usize) -> PoolBuilder {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };

@@ -9,7 +9,8 @@ pub struct Settings {
     /// The schema that the tables are in; it is made if it is missing. Letters, digits and
     /// underscores, so that it can be written everywhere as it is.
     pub schema: String,
-    /// Connections for calls. Three more are used for leases and hints.
+    /// Connections for calls. Up to six more are used: for leases and hints, and for lists and
+    /// subtrees, which may look at much.
     pub connections: usize,
     /// How many groups of calls are written at once. Each group is one statement.
     pub lanes: usize,

@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) pool: Pool,
     /// For what must not wait behind calls: leases and hints.
     pub(crate) side: Pool,
+    /// For what may look at much: lists and subtrees. Nothing that writes waits behind it.
+    pub(crate) reads: Pool,
     /// What tables are called by: the schema, and a dot.
     pub(crate) prefix: String,
     pub(crate) settings: Settings,
@@ -83,8 +85,7 @@ const OUTBOX_MAX: usize = 10_000;
 
 impl Shared {
     pub(crate) fn new(
-        pool: Pool,
-        side: Pool,
+        [pool, side, reads]: [Pool; 3],
         settings: Settings,
         identity: i64,
         held: Arc<Held>,
@@ -92,6 +93,7 @@ impl Shared {
         Self {
             pool,
             side,
+            reads,
             prefix: format!("{}.", settings.schema),
             settings,
             identity,
@@ -133,6 +135,14 @@ impl Shared {
         Lent::from(&self.side, self.settings.patience).await
     }
 
+    /// One of those for lists and subtrees.
+    pub(crate) async fn lend_to_read(&self) -> Outcome<Lent> {
+        if self.is_closing() {
+            return Err(Fault::Said(bowline_store::Error::Shut));
+        }
+        Lent::from(&self.reads, self.settings.patience).await
+    }
+
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::SeqCst)
     }
@@ -162,6 +172,7 @@ impl Shared {
         self.ahead.close();
         self.pool.close();
         self.side.close();
+        self.reads.close();
     }
 
     // Hints.

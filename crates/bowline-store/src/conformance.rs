@@ -226,6 +226,7 @@ macro_rules! conformance {
             runs_are_found_by_search_attributes
             pages_show_every_run_once
             pages_hold_while_runs_come_and_go
+            a_list_goes_on_behind_what_is_not_meant
             a_list_shows_heads
         }
         $crate::conformance_group! { $open, ask:

@@ -1,4 +1,9 @@
-//! Lists of runs.
+//! Lists of runs, page by page.
+//!
+//! In:    what the runs have in common, and where the page before ended.
+//! Out:   runs, and where the next page begins.
+//! Never: looks at more than [`Page::LOOKS_MAX`] runs for one page, however few of them are meant:
+//!        whoever lists a little of very much keeps nobody waiting.
 
 use bowline_core::{
     Name, Namespace, Queue, RunId, SearchField, SearchValue, Status, Time, WorkflowId,
@@ -87,11 +92,18 @@ pub enum Order {
     Oldest,
 }
 
-/// Some of the runs.
+/// Some of the runs. There may be fewer than were asked for, or none, and more on the next page:
+/// only a page without a next one is the last.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// Their heads.
     pub runs: Vec<Head>,
-    /// Where the next page begins; unset on the last one.
+    /// Where the next page begins, which need not be behind a run of this one; unset on the last.
     pub next: Option<(Time, RunId)>,
+}
+
+impl Page {
+    /// How many runs a store looks at for one page. Runs that an index leaves out are not looked
+    /// at.
+    pub const LOOKS_MAX: usize = 1_000;
 }

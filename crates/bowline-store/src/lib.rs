@@ -118,7 +118,8 @@ pub trait Store: Send + Sync + 'static {
     /// Reads one run; none if there is no such run.
     fn read(&self, read: Read) -> Answer<Result<Option<RunRead>>>;
 
-    /// Lists runs, page by page.
+    /// Lists runs, page by page. No page looks at more than [`Page::LOOKS_MAX`] runs, so it may
+    /// have few of those that are meant, or none, and go on nevertheless.
     fn find(&self, filter: Filter) -> Answer<Result<Page>>;
 
     /// Tells what is left of a subtree: the one query behind `settled` and `clean`.

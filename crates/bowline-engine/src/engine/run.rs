@@ -73,9 +73,19 @@ impl Core {
         self.head(RunKey::Run(run)).await
     }
 
-    /// Lists runs.
-    pub(crate) async fn find(&self, filter: Filter) -> Result<Page> {
-        self.retrying(|| self.store.find(filter.clone())).await
+    /// Lists runs. A store looks at so many for one page and no more; whoever asks here goes on
+    /// until a page is full, and the store is free for others in between.
+    pub(crate) async fn find(&self, mut filter: Filter) -> Result<Page> {
+        let mut page = self.retrying(|| self.store.find(filter.clone())).await?;
+        filter.limit = filter.limit.min(Page::LOOKS_MAX);
+        while let Some(after) = page.next.filter(|_| page.runs.len() < filter.limit) {
+            let limit = filter.limit - page.runs.len();
+            let rest = Filter { after: Some(after), limit, ..filter.clone() };
+            let more = self.retrying(|| self.store.find(rest.clone())).await?;
+            page.runs.extend(more.runs);
+            page.next = more.next;
+        }
+        Ok(page)
     }
 
     /// The whole history of a run, as it stands.

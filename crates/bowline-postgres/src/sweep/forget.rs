@@ -135,7 +135,7 @@ pub(crate) const EXPIRED: &str = "SELECT namespace, run, closed_at FROM @runs \
     AND (closed_at, run) > ($3, $4) ORDER BY closed_at, run LIMIT $5";
 
 async fn may_go(shared: &Shared, run: RunId) -> Outcome<bool> {
-    let lent = shared.lend().await?;
+    let lent = shared.lend_to_read().await?;
     let db = Db::own(&lent, shared);
     db.begin(leftovers::SNAPSHOT).await?;
     let may = match kept(db, run).await {

@@ -27,14 +27,14 @@ fn run(uuid: u128) -> RunId {
 }
 
 /// How many statements on the tables of a place wait for a lock.
-fn waiting(place: &Place) -> i64 {
+pub(crate) fn waiting(place: &Place) -> i64 {
     place.count(&format!(
         "pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{}.%'",
         place.schema()
     ))
 }
 
-fn until_waiting(place: &Place, wanted: i64) {
+pub(crate) fn until_waiting(place: &Place, wanted: i64) {
     let begun = Instant::now();
     while waiting(place) != wanted {
         assert!(begun.elapsed() < Duration::from_secs(60), "{wanted} never waited");
@@ -42,19 +42,24 @@ fn until_waiting(place: &Place, wanted: i64) {
 }
 
 /// Keeps the row of a run locked while something is done.
-fn locked<T>(place: &Place, uuid: u128, work: impl FnOnce() -> T) -> T {
-    let (release, released) = std::sync::mpsc::channel::<()>();
-    let (lock, is_locked) = std::sync::mpsc::channel::<()>();
+pub(crate) fn locked<T>(place: &Place, uuid: u128, work: impl FnOnce() -> T) -> T {
     let sql = format!(
         "SELECT 1 FROM {}.runs WHERE run = '{}' FOR UPDATE",
         place.schema(),
         uuid::Uuid::from_u128(uuid)
     );
+    holding(place, &sql, work)
+}
+
+/// Keeps whatever a statement locks while something is done.
+pub(crate) fn holding<T>(place: &Place, sql: &str, work: impl FnOnce() -> T) -> T {
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let (lock, is_locked) = std::sync::mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             place.with(async |mut client| {
                 let tx = client.transaction().await.expect("it begins");
-                tx.query(&sql, &[]).await.expect("it is there");
+                tx.query(sql, &[]).await.expect("it is there");
                 lock.send(()).expect("the test waits");
                 let _ = released.recv();
                 tx.commit().await.expect("it commits");

@@ -4,6 +4,7 @@ mod conformance;
 mod crowd;
 mod fault;
 mod held;
+mod list;
 mod messages;
 mod open;
 mod place;

@@ -12,7 +12,7 @@ use super::{
     wait::block_on,
     world::{NAMESPACE, World},
 };
-use crate::{Filter, Order, Page, Quarantine};
+use crate::{Filter, Order, Page, Posting, Quarantine};
 
 fn find(world: &World<'_>, filter: Filter) -> Page {
     block_on(world.store().find(filter)).expect("lists can be read")
@@ -149,6 +149,66 @@ pub fn pages_hold_while_runs_come_and_go(harness: &dyn Harness) {
     let expected: Vec<RunId> = runs.into_iter().rev().collect();
     assert_eq!(seen, expected);
     assert_eq!(second.next, None);
+}
+
+/// Few of very many runs are meant, and they are the last that a list comes to. However short its
+/// pages are, it goes on until it has shown them, each once.
+pub fn a_list_goes_on_behind_what_is_not_meant(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let tag = ("city", SearchValue::Keyword("rome".into()));
+    let mut first = named(birth(world.run_id(), "needle-1", world.now()), "other", "q2");
+    started(&mut first).expect("it begins").search = attributes([tag.clone()]);
+    let needle = world.begin(first);
+    world.close(needle, Status::Completed);
+    let mut births = Vec::new();
+    for at in 0..Page::LOOKS_MAX + 20 {
+        if at % 100 == 0 {
+            world.tick(1);
+        }
+        births.push(birth(world.run_id(), &format!("hay-{at}"), world.now()));
+    }
+    let postings = births.into_iter().map(|birth| world.starting(birth));
+    let postings = postings.map(|start| Posting::Start(Box::new(start))).collect();
+    for posted in block_on(world.store().post(postings)) {
+        posted.expect("it starts");
+    }
+    let city = vec![(tag.0.to_owned(), tag.1)];
+    let (name, queue, id) = (Some("other".into()), Some("q2".into()), Some("needle-1".into()));
+    let table: Vec<(&str, Filter)> = vec![
+        ("name", Filter { name, ..all() }),
+        ("queue", Filter { queue, ..all() }),
+        ("search", Filter { search: city, ..all() }),
+        ("status", Filter { statuses: vec![Status::Completed], ..all() }),
+        ("id", Filter { workflow_id: id, ..all() }),
+        ("prefix", Filter { workflow_id_prefix: Some("needle".into()), ..all() }),
+    ];
+    for (story, filter) in table {
+        for order in [Order::Newest, Order::Oldest] {
+            let seen = turned(&world, Filter { order, limit: 3, ..filter.clone() });
+            assert_eq!(seen, [needle], "{story}, {order:?}");
+        }
+    }
+    let hay = Filter { workflow_id_prefix: Some("hay".into()), limit: 400, ..all() };
+    let mut seen = turned(&world, hay);
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), Page::LOOKS_MAX + 20, "more than one page looks at");
+}
+
+/// Every page of a list.
+fn turned(world: &World<'_>, filter: Filter) -> Vec<RunId> {
+    let (mut seen, mut after, mut pages) = (Vec::new(), filter.after, 0);
+    loop {
+        let page = find(world, Filter { after, ..filter.clone() });
+        assert!(page.runs.len() <= filter.limit);
+        seen.extend(page.runs.into_iter().map(|head| head.run));
+        pages += 1;
+        assert!(pages < 2_000, "it never ends");
+        match page.next {
+            Some(next) => after = Some(next),
+            None => return seen,
+        }
+    }
 }
 
 /// Lists tell the same about a run as reading it does.
