@@ -224,8 +224,22 @@ async fn dig(db: Db<'_>, room: &mut Room) -> Outcome<bool> {
         if room.0 == 0 {
             return Ok(true);
         }
-        let sql = "DELETE FROM @graves WHERE namespace = $1 AND run = $2";
-        db.change(sql, &[&space, &uuid]).await?;
+        // Others may dig here too, and have had what was looked for: a grave is closed by whoever
+        // sees that nothing is left in it.
+        if db.change(&closing(), &[&space, &uuid]).await?.is_empty() {
+            return Ok(true);
+        }
         room.spend(1);
     }
+}
+
+/// Closes a grave in which nothing is left.
+fn closing() -> String {
+    let empty: String = TABLES
+        .iter()
+        .map(|(table, _)| {
+            format!(" AND NOT EXISTS (SELECT 1 FROM @{table} WHERE namespace = $1 AND run = $2)")
+        })
+        .collect();
+    format!("DELETE FROM @graves WHERE namespace = $1 AND run = $2{empty} RETURNING 1")
 }

@@ -53,6 +53,15 @@ pub(crate) fn locked<T>(place: &Place, uuid: u128, work: impl FnOnce() -> T) -> 
 
 /// Keeps whatever a statement locks while something is done.
 pub(crate) fn holding<T>(place: &Place, sql: &str, work: impl FnOnce() -> T) -> T {
+    during(place, sql, true, work)
+}
+
+/// Does something while a statement is done that is undone afterwards.
+pub(crate) fn undoing<T>(place: &Place, sql: &str, work: impl FnOnce() -> T) -> T {
+    during(place, sql, false, work)
+}
+
+fn during<T>(place: &Place, sql: &str, commits: bool, work: impl FnOnce() -> T) -> T {
     let (release, released) = std::sync::mpsc::channel::<()>();
     let (lock, is_locked) = std::sync::mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -62,7 +71,8 @@ pub(crate) fn holding<T>(place: &Place, sql: &str, work: impl FnOnce() -> T) -> 
                 tx.query(sql, &[]).await.expect("it is there");
                 lock.send(()).expect("the test waits");
                 let _ = released.recv();
-                tx.commit().await.expect("it commits");
+                let ended = if commits { tx.commit().await } else { tx.rollback().await };
+                ended.expect("it ends");
             })
         });
         is_locked.recv().expect("it is locked");
@@ -167,4 +177,38 @@ fn a_run_with_a_receipt_is_not_forgotten_at_the_same_moment() {
     wait(swept).expect("it is alive");
     let left = wait(one.leftovers(Subtree::Receipt(id))).expect("it is kept");
     assert_eq!(left.runs.len(), 1, "its run is there: {left:?}");
+}
+
+/// Two processes dig the same grave. One of them finds the rows taken that it wanted to take, and
+/// concludes nothing from it: rows without a grave would stay for ever.
+#[test]
+fn two_who_dig_one_grave_leave_nothing() {
+    let place = Place::new();
+    let open = || PostgresStore::open_with(&place.url(), place.settings()).expect("it opens");
+    let (one, two) = (open(), open());
+    let join =
+        || Join { identity: "test".into(), lease: Duration::from_secs(60), again: None, now: NOW };
+    let epochs = [&one, &two].map(|store| wait(store.join(join())).expect("it joins").epoch);
+    let schema = place.schema();
+    let uuid = uuid::Uuid::from_u128(9);
+    place.execute(&format!(
+        "INSERT INTO {schema}.graves VALUES (1, '{uuid}'); \
+         INSERT INTO {schema}.history (namespace, run, first, last, bytes) \
+         SELECT 1, '{uuid}', n, n, 'x' FROM generate_series(1, 50) n"
+    ));
+    let sweep = |epoch, limit| Sweep { epoch, now: NOW, limit, retention: Vec::new() };
+    let row = format!("SELECT 1 FROM {schema}.history WHERE run = '{uuid}' FOR UPDATE");
+    let swept = holding(&place, &row, || {
+        let first = one.sweep(sweep(epochs[0], 10));
+        until_waiting(&place, 1);
+        let second = two.sweep(sweep(epochs[1], 30));
+        until_waiting(&place, 2);
+        [first, second]
+    });
+    let mut more = swept.map(|swept| wait(swept).expect("it is alive").more).contains(&true);
+    while more {
+        more = wait(one.sweep(sweep(epochs[0], 100))).expect("it is alive").more;
+    }
+    assert_eq!(place.count(&format!("{schema}.history")), 0, "nobody would look for them again");
+    assert_eq!(place.count(&format!("{schema}.graves")), 0);
 }
