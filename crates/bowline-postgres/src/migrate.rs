@@ -2,7 +2,7 @@
 //! brings it up to date holds a row meanwhile, so that any number of processes may start at once.
 
 use bowline_store::{Error, Result};
-use tokio_postgres::{Client, error::SqlState};
+use tokio_postgres::{Client, GenericClient, error::SqlState};
 
 use crate::{
     db::named,
@@ -90,12 +90,16 @@ async fn try_migrate(
                     INSERT INTO @versions VALUES (0, 'lock', 0) ON CONFLICT DO NOTHING";
         client.batch_execute(&named(made, prefix)).await?;
     }
-    if is_current(client, prefix).await? {
+    if is_current(&*client, prefix).await? {
         return Ok(());
     }
     let tx = client.transaction().await?;
     let lock = named("SELECT 1 FROM @versions WHERE version = 0 FOR UPDATE", prefix);
     tx.query(&lock, &[]).await?;
+    // Somebody else may have been first, another build even.
+    if is_current(&tx, prefix).await? {
+        return Ok(());
+    }
     let known = tx.query(&named("SELECT version, checksum FROM @versions", prefix), &[]).await?;
     let mut sums = std::collections::BTreeMap::new();
     for row in &known {
@@ -111,7 +115,7 @@ async fn try_migrate(
 }
 
 /// Whether there is nothing to do. Refuses tables that another build has made in another way.
-async fn is_current(client: &Client, prefix: &str) -> std::result::Result<bool, Fault> {
+async fn is_current(client: &impl GenericClient, prefix: &str) -> std::result::Result<bool, Fault> {
     let sql = named("SELECT version, checksum FROM @versions WHERE version > 0", prefix);
     let mut done = 0;
     for row in client.query(&sql, &[]).await? {
@@ -181,5 +185,46 @@ mod tests {
             client.batch_execute(&gone).await.expect("it goes");
             assert_eq!(rows, [(1, 10, Some(15), false), (2, 20, None, true)]);
         });
+    }
+
+    /// A newer build brings the tables up to date while an older one waits for its turn. The older
+    /// one must look again when its turn comes: what it knew is not what is there.
+    #[test]
+    fn whoever_has_waited_looks_again() {
+        let url = std::env::var("BOWLINE_TEST_POSTGRES")
+            .unwrap_or_else(|_| panic!("BOWLINE_TEST_POSTGRES is not set: run `cargo xtask test`"));
+        let schema = format!("waited_{}", std::process::id());
+        let prefix = format!("{schema}.");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let answer = runtime.expect("a runtime").block_on(async {
+            let connect = async || {
+                let (client, connection) =
+                    tokio_postgres::connect(&url, NoTls).await.expect("the cluster runs");
+                tokio::spawn(connection);
+                client
+            };
+            let (mut older, mut newer, look) = (connect().await, connect().await, connect().await);
+            try_migrate(&mut older, &schema, &prefix, &STEPS[..3]).await.expect("they are taken");
+            let tx = newer.transaction().await.expect("it begins");
+            let lock = "SELECT 1 FROM @versions WHERE version = 0 FOR UPDATE";
+            tx.query(&named(lock, &prefix), &[]).await.expect("it is locked");
+            let waiting = format!(
+                "SELECT 1 FROM pg_stat_activity \
+                 WHERE wait_event_type = 'Lock' AND query LIKE '%{prefix}%'"
+            );
+            let meanwhile = async {
+                while look.query(&waiting, &[]).await.expect("it is SQL").is_empty() {}
+                let add = named("INSERT INTO @versions VALUES (999, 'later', 1)", &prefix);
+                tx.execute(&add, &[]).await.expect("it is SQL");
+                tx.commit().await.expect("it commits");
+            };
+            let migrating = migrate(&mut older, &schema, &prefix);
+            let (answer, ()) = futures_util::future::join(migrating, meanwhile).await;
+            let gone = format!("DROP SCHEMA {schema} CASCADE");
+            look.batch_execute(&gone).await.expect("it goes");
+            answer
+        });
+        let Err(Error::Open(why)) = answer else { panic!("{answer:?}") };
+        assert!(why.contains("schema version 999"), "{why}");
     }
 }
