@@ -112,18 +112,21 @@ macro_rules! taking {
                 WHERE r.",
             $set,
             "_at IS NOT NULL ORDER BY f.since LIMIT $4 FOR UPDATE OF r SKIP LOCKED), \
+            alive AS MATERIALIZED (\
+                SELECT 1 FROM @members m WHERE m.epoch = $5::int8 AND m.state = 0 \
+                AND (SELECT count(*) FROM picked) >= 0 FOR KEY SHARE OF m), \
             placed AS (SELECT *, row_number() OVER (ORDER BY since) AS place FROM picked), \
             taken AS (",
         )
     };
 }
 
-/// Only for members that are alive when it is done. There is always a row, for the number of those
-/// that were found.
+/// Only for members that are alive when it is done: a member is not forgotten while its row is
+/// locked. There is always a row, for the number of those that were found.
 macro_rules! taken {
     () => {
         " FROM placed p WHERE r.namespace = p.namespace AND r.run = p.run \
-         AND EXISTS (SELECT 1 FROM @members m WHERE m.epoch = $5::int8 AND m.state = 0) \
+         AND EXISTS (SELECT 1 FROM alive) \
          RETURNING r.namespace, r.run, p.place) \
          SELECT t.namespace, t.run, t.place, (SELECT count(*) FROM found) \
          FROM (VALUES (1)) AS one LEFT JOIN taken t ON true"

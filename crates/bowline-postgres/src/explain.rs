@@ -91,25 +91,10 @@ fn a_turn() -> String {
     writes.statement().text()
 }
 
-async fn plan(client: &Client, prefix: &str, sql: &str) -> String {
-    let values = (1..).take_while(|at| sql.contains(&format!("${at}"))).count();
-    let sql = named(sql, prefix);
-    client.batch_execute(&format!("PREPARE asked AS {sql}")).await.expect("it is SQL");
-    let nulls = vec!["NULL"; values].join(", ");
-    let call = if values == 0 { String::new() } else { format!("({nulls})") };
-    let explain = format!("EXPLAIN EXECUTE asked{call}");
-    let rows = client.query(&explain, &[]).await.expect("it is explained");
-    client.batch_execute("DEALLOCATE asked").await.expect("it was prepared");
-    rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
-}
+/// A statement, and the indexes that it should use.
+type Case = (&'static str, String, &'static [&'static str]);
 
-#[test]
-fn statements_find_their_rows_by_an_index() {
-    let url = std::env::var("BOWLINE_TEST_POSTGRES")
-        .unwrap_or_else(|_| panic!("BOWLINE_TEST_POSTGRES is not set: run `cargo xtask test`"));
-    let schema = format!("explain_{}", std::process::id());
-    let settings = Settings { schema: schema.clone(), ..Settings::default() };
-    drop(PostgresStore::open_with(&url, settings).expect("it opens"));
+fn cases() -> Vec<Case> {
     let wanted = format!("SELECT {} FROM {}", run::COLUMNS, run::WANTED);
     let (turn, cancelled, untold) = (a_turn(), member::cancelled(), member::untold());
     let (inboxes, touched) = (crate::reader::inboxes(), claim::touched());
@@ -120,7 +105,7 @@ fn statements_find_their_rows_by_an_index() {
     let by_prefix = few(Filter { workflow_id_prefix: Some("w".into()), ..all() });
     let by_parent = few(Filter { parent: Some(RunId::default()), ..all() });
     let (every, _) = find::query(&all(), None, 10);
-    let cases: [(&str, &str, &[&str]); 26] = [
+    let cases: [(&'static str, &str, &'static [&'static str]); 26] = [
         ("open runs", &open, &["runs_open"]),
         ("runs of a workflow id", &by_id, &["labels_workflow"]),
         ("runs whose workflow id begins so", &by_prefix, &["labels_workflow"]),
@@ -152,6 +137,29 @@ fn statements_find_their_rows_by_an_index() {
         ("rows under a mark", sweep::COVERED, &["activities_"]),
         ("retries that are due", fire::DUE_AGAIN, &["activities_later"]),
     ];
+    cases.map(|(what, sql, indexes)| (what, sql.to_owned(), indexes)).into()
+}
+
+async fn plan(client: &Client, prefix: &str, sql: &str) -> String {
+    let values = (1..).take_while(|at| sql.contains(&format!("${at}"))).count();
+    let sql = named(sql, prefix);
+    client.batch_execute(&format!("PREPARE asked AS {sql}")).await.expect("it is SQL");
+    let nulls = vec!["NULL"; values].join(", ");
+    let call = if values == 0 { String::new() } else { format!("({nulls})") };
+    let explain = format!("EXPLAIN EXECUTE asked{call}");
+    let rows = client.query(&explain, &[]).await.expect("it is explained");
+    client.batch_execute("DEALLOCATE asked").await.expect("it was prepared");
+    rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
+}
+
+#[test]
+fn statements_find_their_rows_by_an_index() {
+    let url = std::env::var("BOWLINE_TEST_POSTGRES")
+        .unwrap_or_else(|_| panic!("BOWLINE_TEST_POSTGRES is not set: run `cargo xtask test`"));
+    let schema = format!("explain_{}", std::process::id());
+    let settings = Settings { schema: schema.clone(), ..Settings::default() };
+    drop(PostgresStore::open_with(&url, settings).expect("it opens"));
+    let cases = cases();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let (client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("it runs");
@@ -163,12 +171,12 @@ fn statements_find_their_rows_by_an_index() {
         let few = ROWS.replace("200000", "500").replace("1000000", "2500");
         for rows in [&few, ROWS] {
             client.batch_execute(&named(rows, &prefix)).await.expect("rows");
-            for (what, sql, indexes) in cases {
+            for (what, sql, indexes) in &cases {
                 let plan = plan(&client, &prefix, sql).await;
                 let scans = |table: &&str| plan.contains(&format!("Seq Scan on {table}"));
-                slow.extend(TABLES.iter().filter(|t| scans(t)).map(|t| (what, *t, plan.clone())));
+                slow.extend(TABLES.iter().filter(|t| scans(t)).map(|t| (*what, *t, plan.clone())));
                 let missing = indexes.iter().filter(|index| !plan.contains(**index));
-                slow.extend(missing.map(|index| (what, *index, plan.clone())));
+                slow.extend(missing.map(|index| (*what, *index, plan.clone())));
             }
         }
         let gone = format!("DROP SCHEMA {schema} CASCADE");

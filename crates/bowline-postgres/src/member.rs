@@ -445,10 +445,43 @@ pub(crate) async fn is_one_late(db: Db<'_>) -> Outcome<bool> {
 
 /// Members that are gone need no row once nothing is held in their name. Of one that only fell
 /// silent nobody has seen the end, so its row stays as long as code may run on in it.
+///
+/// Whoever begins something in the name of a member locks its row until that is committed. So the
+/// rows are locked here, and then it is asked again what they hold: a row that nobody can name any
+/// more stays free of everything.
 pub(crate) async fn forget(shared: &Shared, limit: usize) -> Outcome<usize> {
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
-    let rows = db.rows(HOLDING_NOTHING, &[&count(limit)]).await?;
+    let gone = holding_nothing(db, &[], limit).await?;
+    if gone.is_empty() {
+        return Ok(0);
+    }
+    db.begin("BEGIN").await?;
+    let forgotten = forget_all(db, gone).await;
+    match forgotten {
+        Ok(_) => db.commit().await?,
+        Err(_) => db.roll_back().await,
+    }
+    forgotten
+}
+
+async fn forget_all(db: Db<'_>, gone: Vec<i64>) -> Outcome<usize> {
+    // Where one is locked, something is being begun in its name: the next time will do.
+    let sql = "SELECT epoch FROM @members WHERE epoch = ANY($1) FOR UPDATE SKIP LOCKED";
+    let rows = db.rows(sql, &[&gone]).await?;
+    let gone = rows.iter().map(|row| row.try_get(0)).collect::<Outcome<Vec<i64>>>()?;
+    if gone.is_empty() {
+        return Ok(0);
+    }
+    let gone = holding_nothing(db, &gone, gone.len()).await?;
+    let sql = "DELETE FROM @members WHERE epoch = ANY($1) AND state <> 0 RETURNING 1";
+    Ok(db.rows(sql, &[&gone]).await?.len())
+}
+
+/// Those of some that may be forgotten, or of all.
+async fn holding_nothing(db: Db<'_>, of: &[i64], limit: usize) -> Outcome<Vec<i64>> {
+    let values: [Value<'_>; 2] = [&of, &count(limit)];
+    let rows = db.rows(HOLDING_NOTHING, &values).await?;
     let (mut gone, mut silent) = (Vec::new(), Vec::new());
     for row in &rows {
         let state: i16 = row.try_get(1)?;
@@ -458,18 +491,14 @@ pub(crate) async fn forget(shared: &Shared, limit: usize) -> Outcome<usize> {
     if !silent.is_empty() {
         gone.extend(ashore(db, silent).await?);
     }
-    if gone.is_empty() {
-        return Ok(0);
-    }
-    let gone: Vec<i64> = gone.iter().map(|epoch| int(epoch.0)).collect();
-    let sql = "DELETE FROM @members WHERE epoch = ANY($1) AND state <> 0 RETURNING 1";
-    Ok(db.change(sql, &[&gone]).await?.len())
+    Ok(gone.iter().map(|epoch| int(epoch.0)).collect())
 }
 
 const HOLDING_NOTHING: &str = "SELECT m.epoch, m.state FROM @members m WHERE m.state <> 0 \
+    AND (cardinality($1::int8[]) = 0 OR m.epoch = ANY($1::int8[])) \
     AND NOT EXISTS (SELECT 1 FROM @runs r WHERE r.epoch = m.epoch) \
     AND NOT EXISTS (SELECT 1 FROM @activities a WHERE a.epoch = m.epoch) \
-    ORDER BY m.state, m.epoch LIMIT $1";
+    ORDER BY m.state, m.epoch LIMIT $2";
 
 /// Those of them in whose processes no code of an attempt that is over may run on.
 async fn ashore(db: Db<'_>, mut silent: Vec<Epoch>) -> Outcome<Vec<Epoch>> {

@@ -19,6 +19,9 @@ pub struct Settings {
     pub hints: bool,
     /// How often everything is looked at, in case a hint was lost.
     pub poll: Duration,
+    /// How long a group of calls waits for rows that somebody else's transaction has locked. Then
+    /// the calls that need them wait by themselves, and the others go on.
+    pub locks: Duration,
     /// How long the database may take for one answer, and a connection to be had.
     pub patience: Duration,
 }
@@ -31,6 +34,7 @@ impl Default for Settings {
             lanes: 4,
             hints: true,
             poll: Duration::from_secs(5),
+            locks: Duration::from_millis(100),
             patience: Duration::from_secs(30),
         }
     }

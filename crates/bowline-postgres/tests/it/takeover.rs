@@ -9,16 +9,17 @@ use std::{
 };
 
 use bowline_core::{
-    ActivitySpec, Birth, Conflict, Ending, Epoch, Event, EventId, Holder, Link, Namespace, Queue,
-    RequestId, Reuse, RunId, Time, TurnRecord, WorkflowStarted,
+    ActivitySpec, Birth, Conflict, Ending, Epoch, Event, EventId, Fence, Holder, Link, Namespace,
+    Queue, RequestId, Reuse, RunId, Time, TurnRecord, WorkflowStarted,
 };
-use bowline_postgres::PostgresStore;
+use bowline_postgres::{PostgresStore, Settings};
 use bowline_store::{
     ClaimActivities, ClaimRuns, ClaimedRun, Error, Hint, Hints, HolderKind, Join, Posted, Posting,
     Proof, Renewal, Settle, StartRun, Store, Subtree, Sweep, Want,
 };
 
 use crate::{
+    crowd::{locked, undoing, until_waiting},
     place::Place,
     proxy::{Cut, Proxy},
 };
@@ -94,7 +95,11 @@ struct Member {
 
 impl Member {
     fn join(place: &Place) -> Self {
-        let store = PostgresStore::open_with(&place.url(), place.settings()).expect("it opens");
+        Self::join_with(place, place.settings())
+    }
+
+    fn join_with(place: &Place, settings: Settings) -> Self {
+        let store = PostgresStore::open_with(&place.url(), settings).expect("it opens");
         let join = Join { identity: "test".into(), lease: LEASE, now: now(), again: None };
         let epoch = wait(store.join(join)).expect("it may enter").epoch;
         Self { store, epoch }
@@ -110,6 +115,19 @@ impl Member {
             count: 10,
             now: now(),
         }))
+    }
+
+    fn claiming(&self) -> ClaimActivities {
+        ClaimActivities {
+            epoch: self.epoch,
+            namespace: NAMESPACE,
+            queue: "work".into(),
+            names: vec!["work".into()],
+            count: 1,
+            holder: HolderKind::Native,
+            worker: "test".into(),
+            now: now(),
+        }
     }
 
     fn sweep(&self) {
@@ -139,17 +157,8 @@ impl Member {
         let spec = ActivitySpec { name: "work".into(), queue: "work".into(), ..Default::default() };
         start.birth.activities.push((EventId(1), Arc::new(spec)));
         wait(self.store.post(vec![posting])).remove(0).expect("it starts");
-        let claim = ClaimActivities {
-            epoch: self.epoch,
-            namespace: NAMESPACE,
-            queue: "work".into(),
-            names: vec!["work".into()],
-            count: 1,
-            holder: HolderKind::Native,
-            worker: "test".into(),
-            now: now(),
-        };
-        let claimed = wait(self.store.claim_activities(claim)).expect("alive").remove(0);
+        let claimed = wait(self.store.claim_activities(self.claiming()));
+        let claimed = claimed.expect("alive").remove(0);
         let Some(Holder::Native(fence)) = claimed.live.started().map(|start| &start.holder) else {
             panic!("{claimed:?}")
         };
@@ -284,6 +293,72 @@ fn whoever_was_given_up_is_refused() {
     let taken = other.claim().expect("alive");
     assert_eq!(taken[0].read.head.run, held.read.head.run);
     assert!(held.fence < taken[0].fence, "fences only rise");
+}
+
+/// A claim waits for a run that somebody has locked. Before it gets it, its member is given up and
+/// forgotten. Whatever it would begin then, nobody would ever end: it begins nothing.
+#[test]
+fn whoever_was_forgotten_while_waiting_begins_nothing() {
+    let place = Place::new();
+    let mut settings = place.settings();
+    settings.locks = Duration::from_secs(20);
+    let (dead, other) = (Member::join_with(&place, settings), Member::join(&place));
+    let mut posting = starting(1);
+    let Posting::Start(start) = &mut posting else { panic!("it is a start") };
+    let spec = ActivitySpec { name: "work".into(), queue: "work".into(), ..Default::default() };
+    start.birth.activities.push((EventId(1), Arc::new(spec)));
+    wait(dead.store.post(vec![posting])).remove(0).expect("it starts");
+    let members = format!("{}.members WHERE epoch = {}", place.schema(), dead.epoch.0);
+    let claimed = locked(&place, 1, || {
+        let claimed = dead.store.claim_activities(dead.claiming());
+        until_waiting(&place, 1);
+        assert!(wait(other.store.evict(dead.epoch)).expect("it can be said"));
+        other.sweep();
+        assert_eq!(place.count(&members), 0, "nothing is held in its name");
+        claimed
+    });
+    let answer = wait(claimed);
+    assert!(matches!(answer, Err(Error::Fenced)), "{answer:?}");
+    let begun = format!("{}.activities WHERE epoch IS NOT NULL", place.schema());
+    assert_eq!(place.count(&begun), 0, "nobody would ever end it");
+    let taken = wait(other.store.claim_activities(other.claiming())).expect("it is alive");
+    assert_eq!(taken.len(), 1);
+}
+
+/// The same for a run that begins, and is held from the beginning: it waits for another
+/// transaction that begins a run of the same workflow id.
+#[test]
+fn whoever_was_forgotten_while_waiting_holds_nothing() {
+    let place = Place::new();
+    let mut settings = place.settings();
+    settings.locks = Duration::from_secs(20);
+    let (dead, other) = (Member::join_with(&place, settings), Member::join(&place));
+    let schema = place.schema();
+    // What somebody else's transaction has written and taken back in the end.
+    let row = format!(
+        "INSERT INTO {schema}.labels (namespace, run, workflow_id, name, queue, serial, \
+         started_at, deleted, origin) \
+         VALUES (1, '{}', 'flow-1', 'flow', 'turns', 1, 1, false, 'x')",
+        uuid::Uuid::from_u128(77)
+    );
+    let posted = undoing(&place, &row, || {
+        let mut posting = starting(1);
+        let Posting::Start(start) = &mut posting else { panic!("it is a start") };
+        start.hold = Some(Fence { epoch: dead.epoch, counter: 1_000 });
+        let posted = dead.store.post(vec![posting]);
+        until_waiting(&place, 1);
+        assert!(wait(other.store.evict(dead.epoch)).expect("it can be said"));
+        other.sweep();
+        posted
+    });
+    let answer = wait(posted).remove(0);
+    let held = format!(
+        "{schema}.runs r WHERE epoch IS NOT NULL AND NOT EXISTS \
+         (SELECT 1 FROM {schema}.members m WHERE m.epoch = r.epoch)"
+    );
+    assert_eq!(place.count(&held), 0, "nobody would ever free it: {answer:?}");
+    other.sweep();
+    assert_eq!(other.claim().expect("alive").len(), usize::from(answer.is_ok()));
 }
 
 /// Does something until it is hinted at. Once is not enough where nobody listens yet.
