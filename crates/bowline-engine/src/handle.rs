@@ -154,10 +154,13 @@ impl Engine {
         Box::pin(self.core.cancel_one(run, target, request)).await
     }
 
-    /// Closes a run without asking its code.
+    /// Closes a run without asking its code. It is closed when this returns: listed so, and its
+    /// outcome is there. That needs no code, so it holds for parked runs too, and for those whose
+    /// workflow nobody here has registered.
     ///
     /// # Errors
-    /// If there is no such run.
+    /// If there is no such run; or if it could not be closed within half a minute. The request is
+    /// durable then, and is carried out as soon as that can be.
     pub async fn terminate(&self, to: impl Into<Address>, cause: Cause) -> Result<ReceiptId> {
         self.core.terminate(to.into(), cause, None).await
     }
@@ -186,7 +189,8 @@ impl Engine {
     /// Asks a run's code for something that changes it, and waits for the answer.
     ///
     /// # Errors
-    /// If there is no such run, or it is closed.
+    /// If there is no such run, or it is closed; or if it is parked. Then the update waits in its
+    /// inbox, and whoever asks again under the same id once the run goes on gets the answer.
     pub async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
         Box::pin(self.core.update(run, request)).await
     }
@@ -220,7 +224,8 @@ impl Engine {
     /// Asks a run's code for something that does not change it. Closed runs answer too.
     ///
     /// # Errors
-    /// If there is no such run, its workflow is not registered, or the code has no answer.
+    /// If there is no such run, its workflow is not registered, the code has no answer, or the run
+    /// is parked and cannot be replayed.
     pub async fn query(
         &self,
         run: RunId,

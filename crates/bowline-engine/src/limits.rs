@@ -53,6 +53,8 @@ pub const DRAIN_LAST: Duration = Duration::from_secs(60);
 pub const SNAPSHOT_EVENTS: u64 = 1_000;
 /// How often a run may be followed by somebody who waits for it to change.
 pub const FOLLOWS: usize = 1_000_000;
+/// How long a termination waits for its run to be closed.
+pub const DECIDED: Duration = Duration::from_secs(30);
 /// How many callers may wait for the answers to updates.
 pub const UPDATE_WAITERS: usize = 100_000;
 /// How long a query may take.

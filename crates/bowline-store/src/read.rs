@@ -190,6 +190,7 @@ impl Head {
         }
         if let Some(close) = &commit.close {
             self.closed_at = Some(commit.now);
+            self.quarantine = None;
             self.successor = close.successor;
             self.deleted = close.delete;
         }

@@ -23,6 +23,18 @@ pub(crate) enum WhenParked {
     Tell,
 }
 
+/// Refuses to wait for the code of a run that is parked. One that is about to be closed, because a
+/// message waits that does so, is as good as closed: nobody's code is waited for.
+pub(crate) fn is_parked(head: &Head) -> Result<()> {
+    let closes = !head.status.is_open() || head.cut_in > head.consumed;
+    match head.quarantine.as_ref().filter(|_| !closes) {
+        Some(parked) => {
+            Err(Error::Parked { failures: parked.failures, reason: parked.reason.clone() })
+        }
+        None => Ok(()),
+    }
+}
+
 /// The events of batches.
 pub(crate) fn events(run: RunId, batches: &[Batch]) -> Result<Vec<Event>> {
     let mut events = Vec::new();
@@ -129,9 +141,8 @@ impl Core {
         loop {
             self.followers.follow_end(&mut follower, run)?;
             let head = self.head(RunKey::Run(run)).await?;
-            if let (WhenParked::Tell, Some(quarantine)) = (parked, &head.quarantine) {
-                let (failures, reason) = (quarantine.failures, quarantine.reason.clone());
-                return Err(Error::Parked { failures, reason });
+            if parked == WhenParked::Tell {
+                is_parked(&head)?;
             }
             match head.successor {
                 Some(successor) => run = successor,

@@ -166,16 +166,28 @@ impl Core {
         Ok(draft.check_signal(signal, &inbox)?)
     }
 
-    /// Closes a run without asking its code.
+    /// Closes a run without asking its code. It is closed when this answers: what closes it is
+    /// taken in here and now, whoever holds the run, and whether or not anybody has its code. Only
+    /// where that hangs on somebody else (a schedule that nobody here reads, a commit that is lost
+    /// again and again) is it waited for, and not for ever: the request stays durable.
     pub(crate) async fn terminate(
-        &self,
+        self: &Arc<Self>,
         to: Address,
         cause: Cause,
         details: Option<Payload>,
     ) -> Result<ReceiptId> {
-        let id = self.send(self.prepare_terminate(to, cause, details)).await?;
+        let (id, run) = self.send(self.prepare_terminate(to, cause, details)).await?;
         self.bells.intake.notify_one();
-        Ok(id)
+        let late = self.clock.sleep_until(self.now().after(limits::DECIDED));
+        let closed = Box::pin(self.closed(run));
+        tokio::select! {
+            biased;
+            closed = closed => match closed {
+                Ok(_) | Err(Error::NotFound(_)) => Ok(id),
+                Err(error) => Err(error),
+            },
+            () = late => Err(Error::TimedOut("the termination was taken and is durable, but")),
+        }
     }
 
     /// Writes a decision, and gives the state back that it leaves. Slots for what may start at once

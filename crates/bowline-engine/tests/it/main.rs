@@ -34,6 +34,7 @@ mod lost;
 mod mark;
 mod operator;
 mod panicking;
+mod parked;
 mod parking;
 mod pushed;
 mod quarantine;

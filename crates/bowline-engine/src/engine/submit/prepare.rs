@@ -94,9 +94,16 @@ impl Core {
         to: Address,
         cause: Cause,
         details: Option<Payload>,
-    ) -> Prepared<ReceiptId> {
+    ) -> Prepared<(ReceiptId, RunId)> {
         let terminate = Terminate { cause: cause.clone(), details, wire: None };
-        self.with_receipt(to, Message::Terminate(Box::new(terminate)), cause)
+        let message = Message::Terminate(Box::new(terminate));
+        let Prepared { posting, read } = self.with_receipt(to, message, cause);
+        Prepared::new(posting, move |posted| match posted {
+            Posted::Delivered(run, _) | Posted::Finished(run) | Posted::Repeated(run) => {
+                Ok((read(posted)?, run))
+            }
+            other => Err(Error::Invalid(format!("unexpected answer to an end: {other:?}"))),
+        })
     }
 
     pub(super) fn with_receipt(
