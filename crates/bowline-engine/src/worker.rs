@@ -25,6 +25,7 @@ use crate::{
     engine::{
         Core,
         desk::{Local, watch_over},
+        run::is_parked,
     },
     limits,
 };
@@ -143,7 +144,13 @@ impl Worker {
         let begun = tokio::time::timeout(limits::QUERY, self.core.begun(run));
         let events = begun.await.unwrap_or_else(late)?;
         let answer = self.threads.query_cold(run, workflow, events, name, input).await?;
-        answer.map_err(|failure| Error::Query(failure.to_string()))
+        let fault = match answer {
+            Ok(answer) => return answer.map_err(|failure| Error::Query(failure.to_string())),
+            Err(fault) => fault,
+        };
+        // It cannot be replayed: where that is known already, there is more to say about it.
+        is_parked(&self.core.head_of(run).await?)?;
+        Err(Error::Query(fault))
     }
 
     /// Runs that took the whole process down, again and again, are parked.

@@ -192,6 +192,7 @@ impl Core {
                 return Ok(answer);
             }
             from = head.next_event;
+            super::run::is_parked(&head)?;
             // Whoever closed the run is about to say what became of the update, unless it died.
             let given_up = self.now().after(limits::QUERY);
             tokio::select! {

@@ -43,6 +43,9 @@ pub(super) use room::Place;
 /// What a query is answered with.
 pub(super) type Answer = std::result::Result<Option<Payload>, Failure>;
 
+/// The same of a run that had to be replayed for it; or why that cannot be done.
+pub(super) type ColdAnswer = std::result::Result<Answer, String>;
+
 /// Something for one workflow thread to do.
 pub(super) enum Work {
     /// A run is held now: replay it and have its turn.
@@ -74,7 +77,7 @@ pub(super) struct Cold {
     events: Vec<Event>,
     name: Name,
     input: Option<Payload>,
-    reply: oneshot::Sender<Answer>,
+    reply: oneshot::Sender<ColdAnswer>,
 }
 
 /// All workflow threads. A run always goes to the same place; a thread that is stuck is replaced.
@@ -242,7 +245,7 @@ impl Threads {
         events: Vec<Event>,
         name: Name,
         input: Option<Payload>,
-    ) -> Result<Answer> {
+    ) -> Result<ColdAnswer> {
         let (reply, answer) = oneshot::channel();
         let cold = Cold { run, workflow, events, name, input, reply };
         self.ask(run, Work::Cold(Box::new(cold)), answer).await

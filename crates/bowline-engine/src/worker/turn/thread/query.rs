@@ -1,6 +1,6 @@
 //! Questions to runs: those that are held here, and those that are replayed to be asked.
 
-use bowline_core::{Failure, Name, Payload, RunId};
+use bowline_core::{Name, Payload, RunId};
 use bowline_replay::Replay;
 
 use super::{
@@ -35,9 +35,9 @@ impl Thread {
             self.go_on(run, event);
             replay.feed(event)
         });
-        let answer = match fed {
-            Ok(()) => replay.query(name.as_str(), input),
-            Err(fault) => Err(Failure::new(fault.to_string())),
+        let answer = match fed.and_then(|()| replay.settle()) {
+            Ok(()) => Ok(replay.query(name.as_str(), input)),
+            Err(fault) => Err(fault.to_string()),
         };
         self.leave();
         let _ = reply.send(answer);
