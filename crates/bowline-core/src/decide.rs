@@ -14,7 +14,7 @@ mod timer;
 pub(crate) mod turn;
 pub(crate) mod update;
 
-use crate::{Asked, Command, Draft, EventId, Message, Received, Refusal, RunAlarm};
+use crate::{Asked, Command, Draft, EventId, Message, Received, Refusal, RunAlarm, Time};
 
 pub use fork::fork;
 pub use start::{Begin, begin, begin_with, check};
@@ -64,13 +64,30 @@ fn take(draft: &mut Draft, received: &Received) {
     }
 }
 
-/// Whether a message closes the run at once, whatever its code says.
-pub(crate) fn is_closing(draft: &Draft, message: &Message) -> bool {
-    match message {
-        Message::Terminate(_) | Message::TimeOut(RunAlarm::Run) => true,
-        Message::TimeOut(RunAlarm::Ladder) => draft.state.cancel.is_some(),
-        _ => false,
-    }
+/// The first of these messages that closes the run at once, whatever its code says. The end of a
+/// ladder does so even if the cancel that it belongs to waits in front of it, because nobody has
+/// the code to take that in; but every cancel has its whole time.
+pub(crate) fn closer<'m>(draft: &Draft, inbox: &'m [Received]) -> Option<&'m Received> {
+    let own = draft.state.started.ladder;
+    let mut is_first = draft.state.cancel.is_none();
+    let mut due = (!is_first).then_some(Time(i64::MIN));
+    inbox.iter().find(|received| {
+        let (message, at) = (&received.message, received.at);
+        let armed = message.arms(own, is_first, at).map(|alarm| alarm.due);
+        due = due.into_iter().chain(armed).min();
+        is_first &= !message.cancels();
+        match message {
+            Message::Terminate(_) | Message::TimeOut(RunAlarm::Run) => true,
+            Message::TimeOut(RunAlarm::Ladder) => due.is_some_and(|due| due <= at),
+            _ => false,
+        }
+    })
+}
+
+/// Whether a message could close a run. What is left of such, once a run closes, says nothing.
+pub(crate) fn is_closing(message: &Message) -> bool {
+    use RunAlarm::{Ladder, Run};
+    matches!(message, Message::Terminate(_) | Message::TimeOut(Run | Ladder))
 }
 
 /// A message closes the run.

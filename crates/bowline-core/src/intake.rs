@@ -12,7 +12,7 @@ pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {
         turn_away(draft, inbox);
         return consume(draft, inbox);
     }
-    if let Some(closer) = inbox.iter().find(|r| decide::is_closing(draft, &r.message)) {
+    if let Some(closer) = decide::closer(draft, inbox) {
         return close(draft, inbox, closer);
     }
     if frozen(draft) {
@@ -68,8 +68,7 @@ pub(crate) fn consume(draft: &mut Draft, inbox: &[Received]) {
 /// Nothing follows the closing event, so what waits is recorded first.
 fn close(draft: &mut Draft, inbox: &[Received], closer: &Received) {
     decide::turn::force_closed(draft);
-    let waiting =
-        inbox.iter().filter(|r| !decide::is_closing(draft, &r.message)).collect::<Vec<_>>();
+    let waiting = inbox.iter().filter(|r| !decide::is_closing(&r.message)).collect::<Vec<_>>();
     flush(draft, waiting);
     decide::closing(draft, closer);
     consume(draft, inbox);

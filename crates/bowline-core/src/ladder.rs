@@ -5,7 +5,7 @@
 
 use minicbor::{Decode, Encode};
 
-use crate::{Ladder, RunLadder};
+use crate::{Alarm, AlarmKind, Ladder, Message, RunAlarm, RunLadder, Time};
 
 /// The ladders of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -29,6 +29,30 @@ impl Ladders {
             Some(own) => self.activities = Some(own.hastened(by)),
             None => (self.activities, self.hastens) = (Some(by), true),
         }
+    }
+}
+
+impl Message {
+    /// The alarm that is set when this message stands in a run's inbox: a run that is asked to
+    /// cancel climbs its ladder from that moment on, whether or not anybody has its code. `own` is
+    /// what the run was started with. It counts unless the request says otherwise, and for the
+    /// first request only: a later one may hasten, and so must say by how much.
+    ///
+    /// Where a run has several of these, the earliest ends it, and it takes the others with it.
+    pub fn arms(&self, own: Option<RunLadder>, is_first: bool, at: Time) -> Option<Alarm> {
+        let asked = match self {
+            Self::Cancel(cancel) => cancel.cause.run_ladder(),
+            Self::TimeOut(RunAlarm::Deadline) => None,
+            _ => return None,
+        };
+        let ladder = asked.or(own.filter(|_| is_first))?;
+        let due = at.after(ladder.terminate_after.0);
+        Some(Alarm { due, what: AlarmKind::Run(RunAlarm::Ladder) })
+    }
+
+    /// True if it asks the run to cancel.
+    pub(crate) fn cancels(&self) -> bool {
+        matches!(self, Self::Cancel(_) | Self::TimeOut(RunAlarm::Deadline))
     }
 }
 

@@ -138,6 +138,7 @@ pub(crate) fn read(row: &Row) -> Outcome<Run> {
         parent: origin.parent.map(|above| (above.run, above.initiated)),
         root: origin.root,
         first_run: origin.first_run,
+        ladder: origin.ladder,
         forked: origin.forked,
         successor: successor.map(|uuid| RunId { namespace, uuid: uuid.as_u128() }),
         cancel: blob::open_some(run, row, 26)?,

@@ -15,7 +15,7 @@ use bowline_core::{
     WorkflowId, codec,
 };
 use bowline_store::{
-    Error, Head, Hint, RunCancel, Snapshot,
+    Error, Head, Hint, Snapshot,
     ready::{Mark, Standing},
 };
 
@@ -346,18 +346,9 @@ impl<'a> Tx<'a> {
 
     /// Puts a message into the inbox of a run that was found before.
     pub(crate) fn deliver(&mut self, to: RunId, message: &Message, at: Time) -> Number {
-        let head = &mut self.edit(to).head;
-        head.inbox.0 += 1;
-        let number = head.inbox;
-        if message.cuts_in() {
-            head.cut_in = number;
-        }
-        if let Message::Cancel(cancel) = message {
-            head.cancel.get_or_insert_with(|| RunCancel {
-                cause: cancel.cause.clone(),
-                requested_at: at,
-                decided_at: None,
-            });
+        let (number, alarm) = self.edit(to).head.receive(message, at);
+        if let Some(alarm) = alarm {
+            self.arm(to, alarm);
         }
         self.mail.entry(to).or_default().add(number, at, message);
         number

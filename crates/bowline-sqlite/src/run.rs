@@ -115,6 +115,7 @@ fn read_label(row: &Row<'_>) -> Outcome<Label> {
         parent: origin.parent.map(|above| (above.run, above.initiated)),
         root: origin.root,
         first_run: origin.first_run,
+        ladder: origin.ladder,
         forked: origin.forked,
         successor: None,
         cancel: None,

@@ -14,7 +14,7 @@ use bowline_core::{
     RunId, Time, codec,
 };
 use bowline_store::{
-    Error, Head, Hint, Recent, RunCancel,
+    Error, Head, Hint, Recent,
     ready::{Change, Index, Mark, Standing},
 };
 use rusqlite::params;
@@ -264,19 +264,11 @@ impl<'a> Tx<'a> {
     /// Puts a message into the inbox of a run that was found before.
     pub(crate) fn deliver(&mut self, to: RunId, message: &Message, at: Time) -> Outcome<Number> {
         let run = self.edit(to);
-        run.head.inbox.0 += 1;
-        let (key, number) = (run.key(), run.head.inbox);
-        if message.cuts_in() {
-            run.head.cut_in = number;
-        }
-        if let Message::Cancel(cancel) = message {
-            run.head.cancel.get_or_insert_with(|| RunCancel {
-                cause: cancel.cause.clone(),
-                requested_at: at,
-                decided_at: None,
-            });
-        }
+        let (key, (number, alarm)) = (run.key(), run.head.receive(message, at));
         inbox::put(self.db, key, number, message, at)?;
+        if let Some(alarm) = alarm {
+            self.arm(to, alarm)?;
+        }
         self.stand(to);
         Ok(number)
     }

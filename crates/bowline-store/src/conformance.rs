@@ -12,6 +12,7 @@ pub mod commit;
 pub mod crash;
 pub mod foresee;
 pub mod history;
+pub mod ladder;
 pub mod leftovers;
 pub mod mark;
 pub mod member;
@@ -182,6 +183,14 @@ macro_rules! conformance {
             a_remote_attempt_outlives_members
             sweeping_up_after_the_dead_is_bounded
         }
+        $crate::conformance_group! { $open, ladder:
+            a_request_arms_the_ladder_of_its_run
+            the_ladder_of_a_parked_run_rings
+            a_later_request_hastens_the_ladder
+            a_repeated_request_arms_once
+            a_cancel_from_another_run_arms_the_ladder
+            a_run_that_closes_takes_its_ladder_along
+        }
         $crate::conformance_group! { $open, timer:
             timers_ring_in_order
             rings_are_bounded
@@ -331,6 +340,7 @@ mod tests {
             include_str!("conformance/settle.rs"),
             include_str!("conformance/shelf.rs"),
             include_str!("conformance/start.rs"),
+            include_str!("conformance/ladder.rs"),
             include_str!("conformance/timer.rs"),
             include_str!("conformance/watch.rs"),
         ];

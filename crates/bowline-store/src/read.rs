@@ -1,9 +1,9 @@
 //! Reading one run.
 
 use bowline_core::{
-    ActivityLive, ActivitySpec, Batch, Birth, Blob, Cause, CommitId, Event, EventId, EventKind,
-    Fence, Fields, Name, Namespace, Number, Queue, Received, Rules, RunId, SearchAttributes,
-    Status, Time, TurnRecord, Version, WorkflowId, WorkflowStarted,
+    ActivityLive, ActivitySpec, Alarm, Batch, Birth, Blob, Cause, CommitId, Event, EventId,
+    EventKind, Fence, Fields, Message, Name, Namespace, Number, Queue, Received, Rules, RunId,
+    RunLadder, SearchAttributes, Status, Time, TurnRecord, Version, WorkflowId, WorkflowStarted,
 };
 
 use minicbor::{Decode, Encode};
@@ -136,6 +136,8 @@ pub struct Head {
     pub started_at: Time,
     /// When it closed.
     pub closed_at: Option<Time>,
+    /// What it was started with for the case that it stays open after it was asked to cancel.
+    pub ladder: Option<RunLadder>,
     /// Its parent, and the parent's `ChildInitiated`.
     pub parent: Option<(RunId, EventId)>,
     /// The run at the top of its tree; itself if it has no parent.
@@ -196,6 +198,22 @@ impl Head {
         }
     }
 
+    /// Takes in a message that is put into the inbox: its number, and the alarm that is set with
+    /// it.
+    pub fn receive(&mut self, message: &Message, at: Time) -> (Number, Option<Alarm>) {
+        self.inbox.0 += 1;
+        let number = self.inbox;
+        if message.cuts_in() {
+            self.cut_in = number;
+        }
+        let alarm = message.arms(self.ladder, self.cancel.is_none(), at);
+        if let (Message::Cancel(cancel), None) = (message, &self.cancel) {
+            let cause = cancel.cause.clone();
+            self.cancel = Some(RunCancel { cause, requested_at: at, decided_at: None });
+        }
+        (number, alarm)
+    }
+
     /// The row of a run that begins now, beside the event that says how. Its inbox is empty; a
     /// birth that wakes gets its first message after this.
     ///
@@ -224,6 +242,7 @@ impl Head {
             record: birth.record.clone(),
             started_at: *time,
             closed_at: None,
+            ladder: started.ladder,
             parent: started.parent.as_ref().map(|parent| (parent.run, parent.initiated)),
             root: started.root.as_ref().map_or(run, |(root, _)| *root),
             first_run: Some(started.first_run).filter(|first| first.uuid != 0).unwrap_or(run),

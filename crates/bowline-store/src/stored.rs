@@ -4,7 +4,8 @@
 mod weight;
 
 use bowline_core::{
-    EventId, Fields, ParentClose, RequestId, Rules, RunId, SearchAttributes, WorkflowStarted, codec,
+    EventId, Fields, ParentClose, RequestId, Rules, RunId, RunLadder, SearchAttributes,
+    WorkflowStarted, codec,
 };
 use minicbor::{Decode, Encode};
 
@@ -36,6 +37,9 @@ pub struct Origin {
     /// The run that it was forked from, and where.
     #[n(6)]
     pub forked: Option<(RunId, EventId)>,
+    /// What is done to it if it stays open after it was asked to cancel.
+    #[n(7)]
+    pub ladder: Option<RunLadder>,
 }
 
 /// The parent of a run.
@@ -68,6 +72,7 @@ impl Origin {
             request_id: started.request_id.clone(),
             previous_run: started.previous_run,
             forked: head.forked,
+            ladder: head.ladder,
         }
     }
 }

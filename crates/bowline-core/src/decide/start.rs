@@ -2,8 +2,8 @@
 
 use super::{child::text_fits, size};
 use crate::{
-    Birth, Blob, Decided, Draft, Effect, Event, Fields, Link, Number, Payload, Refusal, Reuse,
-    RunAlarm, RunId, RunLadder, Signal, State, Time, Token, TurnRecord, WorkflowSignalled,
+    AlarmKind, Birth, Blob, Decided, Draft, Effect, Event, Fields, Link, Number, Payload, Refusal,
+    Reuse, RunAlarm, RunId, RunLadder, Signal, State, Time, Token, TurnRecord, WorkflowSignalled,
     WorkflowStarted, decide, decide::turn::StartTurn, limits,
 };
 
@@ -134,8 +134,11 @@ pub(super) fn arm(draft: &mut Draft) {
     alarms.into_iter().for_each(|(due, alarm)| draft.arm_run(due, alarm));
 }
 
-/// Takes every alarm of the run itself back. One that has rung already is not there any more.
+/// Takes every alarm of the run itself back. One that has rung already is not there any more, and
+/// what a later request has hastened in this very decision is not set at all.
 pub(super) fn disarm(draft: &mut Draft) {
+    let ladder = AlarmKind::Run(RunAlarm::Ladder);
+    draft.effects.retain(|set| !matches!(set, Effect::Arm(alarm) if alarm.what == ladder));
     let alarms: Vec<_> = alarms(&draft.state).collect();
     alarms.into_iter().for_each(|(due, alarm)| draft.disarm_run(due, alarm));
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use bowline_core::{
     Cause, Code as CauseCode, RunEnding, RunId, RunLadder, Span, Status, UpdateRequest,
-    WorkflowStarted,
 };
 use bowline_engine::{CancelRequest, Engine, Error, StartOptions};
 use bowline_store::Phase;
@@ -18,6 +17,10 @@ crate::world::on_every_store! {
     terminate_answers_when_the_run_is_closed,
     an_update_of_a_parked_run_is_told_why,
     a_query_of_a_parked_run_is_told_why,
+    a_parked_run_climbs_the_ladder_of_a_request,
+    a_parked_run_climbs_its_own_ladder,
+    a_run_without_code_climbs_its_ladder,
+    a_ladder_ends_with_its_run,
 }
 
 /// A run that panics as soon as it is told to go on, and one whose code is nowhere.
@@ -103,7 +106,7 @@ async fn an_update_of_a_parked_run_is_told_why(world: World) {
     let engine = world
         .builder()
         .flow("fragile", |ctx, _| async move {
-            ctx.updates("poke").offered().await;
+            let _offer = ctx.updates("poke").offered().await;
             panic!("the wheel came off")
         })
         .start()
@@ -146,4 +149,80 @@ async fn a_query_of_a_parked_run_is_told_why(mut world: World) {
     let told = within("an answer", second.query(run, "size", None)).await.expect_err("it cannot");
     assert_eq!(told.code(), "parked", "{told}");
     assert!(told.to_string().contains("TimerStarted") || told.to_string().contains("timer"));
+}
+
+/// Asks for a cancel with a ladder, and waits for the end that it leads to.
+async fn escalates(world: &World, engine: &Engine, run: RunId, seconds: u64) {
+    world.advance(Duration::from_secs(seconds - 1));
+    let head = engine.head(run).await.expect("it is there");
+    assert!(head.status.is_open(), "it has another second");
+    world.advance(Duration::from_secs(1));
+    let ended = ending(engine, run).await;
+    let RunEnding::Terminated(cause) = &ended else { panic!("{ended:?}") };
+    assert_eq!(cause.code, CauseCode::Escalated);
+    let (_, ended) = within("its end", engine.result(run)).await.expect("it has ended");
+    assert!(matches!(ended, RunEnding::Terminated(_)), "{ended:?}");
+}
+
+/// The ladder of a run was armed by the turn that took the cancel in, so a parked run never climbed
+/// it. It is armed by the request, and needs no code.
+async fn a_parked_run_climbs_the_ladder_of_a_request(world: World) {
+    let engine = engine(&world).await;
+    let run = park(&world, &engine, options("fragile", "f-1")).await;
+    let request = CancelRequest::new("enough", "alice").terminate_after(Duration::from_secs(60));
+    let receipt = engine.cancel(run, request).await.expect("taken");
+    escalates(&world, &engine, run, 60).await;
+    let left = within("a clean end", engine.wait(receipt, Phase::Clean)).await;
+    assert_eq!(left.expect("there is one").phase(), Phase::Clean);
+}
+
+/// The same of what the run was started with; and a second request may hasten it.
+async fn a_parked_run_climbs_its_own_ladder(world: World) {
+    let engine = engine(&world).await;
+    for (id, hastens) in [("f-1", false), ("f-2", true)] {
+        let mut laddered = options("fragile", id);
+        laddered.started.ladder =
+            Some(RunLadder { terminate_after: Span(Duration::from_secs(60)) });
+        let run = park(&world, &engine, laddered).await;
+        engine.cancel(run, CancelRequest::new("enough", "alice")).await.expect("taken");
+        if hastens {
+            let request = CancelRequest::new("now", "bob").terminate_after(Duration::from_secs(5));
+            engine.cancel(run, request).await.expect("taken");
+        }
+        escalates(&world, &engine, run, if hastens { 5 } else { 60 }).await;
+    }
+}
+
+/// Nor does it take a process that has the workflow.
+async fn a_run_without_code_climbs_its_ladder(world: World) {
+    let engine = engine(&world).await;
+    let mut laddered = options("nowhere", "n-1");
+    laddered.started.ladder = Some(RunLadder { terminate_after: Span(Duration::from_secs(60)) });
+    let run = engine.start(laddered).await.expect("it starts");
+    engine.cancel(run, CancelRequest::new("enough", "alice")).await.expect("taken");
+    escalates(&world, &engine, run, 60).await;
+}
+
+/// A run that ends before leaves no alarm behind, and a successor has its own time.
+async fn a_ladder_ends_with_its_run(world: World) {
+    let engine = world
+        .builder()
+        .flow("obeys", |ctx, _| async move {
+            ctx.signals("never").recv().await;
+            Ok(None)
+        })
+        .start()
+        .await
+        .expect("the engine starts");
+    let run = start(&engine, "obeys", "o-1").await;
+    until(&engine, run, "TurnCompleted").await;
+    let request = CancelRequest::new("enough", "alice").terminate_after(Duration::from_secs(60));
+    engine.cancel(run, request).await.expect("taken");
+    assert!(matches!(ending(&engine, run).await, RunEnding::Cancelled(..)));
+    let again = start(&engine, "obeys", "o-1").await;
+    until(&engine, again, "TurnCompleted").await;
+    world.advance(Duration::from_secs(120));
+    engine.signal(again, signal("hello")).await.expect("it is open");
+    let head = engine.head(again).await.expect("it is there");
+    assert_eq!(head.status, Status::Running);
 }

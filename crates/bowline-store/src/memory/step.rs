@@ -7,7 +7,7 @@ use bowline_core::{
 
 use super::Data;
 use crate::{
-    AttemptHit, Hint, RunCancel, end_activity, keeps_row,
+    AttemptHit, Hint, end_activity, keeps_row,
     ready::{Attempt, Change, Queued, Standing},
 };
 
@@ -75,16 +75,11 @@ impl Data {
     /// Puts a message into the inbox of an open run.
     pub(super) fn deliver(&mut self, run: RunId, message: Message, now: Time) -> Number {
         let row = self.rows.known(run);
-        if let (Message::Cancel(cancel), None) = (&message, &row.head.cancel) {
-            let cause = cancel.cause.clone();
-            row.head.cancel = Some(RunCancel { cause, requested_at: now, decided_at: None });
-        }
-        row.head.inbox.0 += 1;
-        let number = row.head.inbox;
-        if message.cuts_in() {
-            row.head.cut_in = number;
-        }
+        let (number, alarm) = row.head.receive(&message, now);
         row.inbox.insert(number, Received { number, at: now, message });
+        if let Some(alarm) = alarm {
+            self.arm(run, alarm);
+        }
         self.stand(run);
         number
     }

@@ -167,6 +167,46 @@ fn a_ladder_that_rings_too_early_changes_nothing() {
     );
 }
 
+/// A run whose code nobody has does not take its cancel in. Its ladder needs no code.
+#[test]
+fn a_ladder_ends_a_run_that_has_not_taken_its_cancel_in() {
+    let ladder = Some(RunLadder { terminate_after: span(30) });
+    let due = AlarmKind::Run(RunAlarm::Ladder);
+    check(
+        given(World::of(WorkflowStarted { ladder, ..native() }), |w| w.turn([])),
+        |w| w.post(stop()).post(signal("s")).pass(30).ring_late(due).take(),
+        expect![[r#"
+            5 WorkflowCancelRequested (requested)
+            6 WorkflowSignalled s
+            7 WorkflowTerminated (escalated < requested)
+            > disarm Run(Ladder) at 30s
+        "#]],
+    );
+    // A worker has the turn.
+    check(
+        given(World::of(WorkflowStarted { ladder, ..remote() }), |w| w.start()),
+        |w| w.post(stop()).take().pass(30).ring_late(due).take(),
+        expect![[r#"
+            4 TurnFailed of 2,3 ForceClosed
+            5 WorkflowCancelRequested (requested)
+            6 WorkflowTerminated (escalated < requested)
+            > disarm Run(Turn(2, 1)) at 10s
+            > disarm Run(Ladder) at 60s
+        "#]],
+    );
+    // It is the deadline that cancels.
+    let deadline = Message::TimeOut(RunAlarm::Deadline);
+    check(
+        given(World::of(WorkflowStarted { ladder, ..native() }), |w| w.turn([])),
+        |w| w.post(deadline.clone()).pass(30).ring_late(due).take(),
+        expect![[r#"
+            5 WorkflowCancelRequested (deadline)
+            6 WorkflowTerminated (escalated < deadline)
+            > disarm Run(Ladder) at 30s
+        "#]],
+    );
+}
+
 #[test]
 fn an_operator_cancels_one_native_activity_or_child() {
     check(

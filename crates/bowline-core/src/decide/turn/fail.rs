@@ -34,7 +34,7 @@ pub(super) fn check(draft: &Draft, token: Token) -> Result<(), Refusal> {
 /// Whether something waits that closes the run whatever the worker says. It came first, so the
 /// turn is as good as gone; taking such messages in is left to intake.
 pub(super) fn check_closers(draft: &Draft, inbox: &[Received]) -> Result<(), Refusal> {
-    match inbox.iter().any(|received| crate::decide::is_closing(draft, &received.message)) {
+    match crate::decide::closer(draft, inbox).is_some() {
         true => Err(Refusal::NoSuchTurn),
         false => Ok(()),
     }

@@ -30,6 +30,53 @@ fn busy(started: WorkflowStarted) -> World {
     given(World::of(started), |w| w.turn([activity("a")]).pass(10))
 }
 
+/// What stands in the inbox arms the ladder: that of the request, or else that of the run, once.
+#[test]
+fn a_request_arms_a_ladder_as_soon_as_it_is_durable() {
+    let own = Some(RunLadder { terminate_after: span(30) });
+    let due = |message: Message, own, is_first| {
+        let alarm = message.arms(own, is_first, Time(0))?;
+        assert_eq!(alarm.what, AlarmKind::Run(RunAlarm::Ladder));
+        Some(alarm.due)
+    };
+    let after = |seconds| Some(Time(0).after(span(seconds).0));
+    let hard = || stop_so(pushing(Some(5), None));
+    assert_eq!(due(stop(), None, true), None);
+    assert_eq!(due(stop(), own, true), after(30));
+    assert_eq!(due(stop(), own, false), None, "its time does not begin again");
+    assert_eq!(due(hard(), own, true), after(5));
+    assert_eq!(due(hard(), None, false), after(5), "it hastens");
+    let late = stop_so(pushing(Some(60), None));
+    assert_eq!(due(late, own, true), after(60), "whatever the run was started with");
+    let child = Cause::new(Code::ParentCancelled).because(pushing(Some(5), None));
+    assert_eq!(due(stop_so(child), None, true), after(5), "it goes where the cancel goes");
+    assert_eq!(due(Message::TimeOut(RunAlarm::Deadline), own, true), after(30));
+    assert_eq!(due(Message::TimeOut(RunAlarm::Deadline), own, false), None);
+    assert_eq!(due(Message::Wake, own, true), None);
+}
+
+#[test]
+fn a_second_request_hastens_a_run_that_has_not_taken_the_first_one_in() {
+    let (own, due) = (RunLadder { terminate_after: span(30) }, AlarmKind::Run(RunAlarm::Ladder));
+    let started = WorkflowStarted { ladder: Some(own), ..native() };
+    check(
+        busy(started),
+        |w| {
+            w.post(stop()).pass(5).post(stop_so(pushing(Some(5), None)));
+            w.pass(5).ring_late(due).take()
+        },
+        expect![[r#"
+            6 WorkflowCancelRequested (requested)
+            7 WorkflowTerminated (escalated < requested)
+            + Hastened (requested) run 10s
+            + Outstanding activities 5
+            > disarm Run(Ladder) at 40s
+            > cancel activities 5 (run_terminated < escalated < requested)
+            > disarm Run(Ladder) at 40s
+        "#]],
+    );
+}
+
 #[test]
 fn n4_a_request_brings_ladders_of_its_own() {
     let cause = pushing(Some(60), ladder(2, 1));
