@@ -377,7 +377,8 @@ impl Run {
         if let Some(record) = self.scopes.get_mut(&scope) {
             record.alarm = None;
         }
-        if rang {
+        // One that rings after the body was done takes no value away.
+        if rang && self.is_open(scope) {
             let cause = self.passed(scope);
             self.leave(scope, Leaving::passing_on(cause).into());
         }

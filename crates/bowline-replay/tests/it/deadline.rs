@@ -188,3 +188,32 @@ fn a_limit_inside_a_deadline_is_no_deadline() {
     .assert_eq(&world.send(ends(6, Outcome::TimedOut(Timeout::ScheduleToClose))));
     world.check_prefixes();
 }
+
+/// The body had succeeded, and something beside it was still being stopped when the deadline rang
+/// in the same turn: then the value was thrown away. In a turn of its own it came through.
+#[test]
+fn a_deadline_that_rings_after_the_body_has_succeeded_keeps_the_value() {
+    let run = |batched: bool| {
+        let (mut world, _) = World::start(async |ctx| {
+            let scope = ctx.scope(async {
+                let _beside = ctx.activity(activity("beside")).start();
+                ok(ctx.activity(activity("quick")).await)
+            });
+            let scope = scope.deadline(seconds(60)).cleanup(async |ctx, _| {
+                ctx.activity(activity("undo")).await;
+                Ok(())
+            });
+            Ok(scope.await?)
+        });
+        match batched {
+            true => drop(world.send_all([completes(7, "paid"), rings(5)])),
+            false => drop(world.send(completes(7, "paid"))),
+        }
+        let last = world.send(stops(6));
+        world.check_prefixes();
+        assert!(world.closed(), "{last}");
+        last
+    };
+    assert!(run(false).contains("complete paid"));
+    assert!(run(true).contains("complete paid"));
+}
