@@ -1,6 +1,7 @@
 //! Futures that outlive whoever waited for them: the run finishes them.
 //!
-//! Clean-ups are always born here. A shield comes here when it is dropped.
+//! Clean-ups are always born here. A shield comes here when it is dropped, or a scope around it is
+//! left.
 
 use bowline_core::ScopeId;
 

@@ -48,6 +48,11 @@ impl Context {
         run::with(&self.shared, change)
     }
 
+    /// Whether anything may be asked now; see [`Run::may_ask`].
+    pub(crate) fn may_ask(&self) -> bool {
+        self.with(|run| run.may_ask())
+    }
+
     /// True while a turn runs.
     pub(crate) fn is_open(&self) -> bool {
         self.shared.try_borrow().is_ok_and(|run| run.open)
@@ -96,8 +101,11 @@ impl Context {
         name: impl Into<Name>,
         answer: impl Fn(Option<Payload>) -> Result<Option<Payload>, Failure> + 'static,
     ) {
-        let name = name.into();
-        let replaced = self.with(|run| run.queries.insert(name, std::rc::Rc::new(answer)));
+        let (name, answer) = (name.into(), std::rc::Rc::new(answer));
+        let replaced = self.with(|run| match run.gone {
+            true => None,
+            false => run.queries.insert(name, answer.clone()),
+        });
         // What it owned may be the user's, and is dropped outside of `with`.
         drop(replaced);
     }
@@ -113,11 +121,18 @@ impl Context {
     }
 
     /// Closes the run and goes on as a new one; never resolves. Whatever the body still holds is
-    /// dropped, and clean-ups are finished first. Signals that were not received go on with it.
+    /// dropped; clean-ups and shields are finished first. Signals that were not received go on with
+    /// it.
+    ///
+    /// A shield or a clean-up may ask for it too, for the whole run: what is left of it is dropped,
+    /// and so is the body. It comes too late if the run was asked to cancel or its body has
+    /// returned: what was decided first stands, and only the shield or clean-up is at its end.
     pub async fn continue_as_new(&self, next: ContinueAsNew) -> std::convert::Infallible {
         self.with(|run| {
-            run.assert_open();
-            run.continued.get_or_insert(Box::new(next));
+            if run.may_ask() {
+                run.continued.get_or_insert(Box::new(next));
+                run.quit();
+            }
         });
         std::future::pending().await
     }
@@ -130,7 +145,7 @@ impl Context {
     /// Sixty-four random bits, the same at every replay.
     pub fn random(&self) -> u64 {
         self.with(|run| {
-            run.assert_open();
+            run.may_ask();
             run.random.next()
         })
     }
@@ -138,7 +153,7 @@ impl Context {
     /// A random uuid, the same at every replay.
     pub fn uuid(&self) -> u128 {
         self.with(|run| {
-            run.assert_open();
+            run.may_ask();
             run.random.uuid()
         })
     }

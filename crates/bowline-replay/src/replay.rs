@@ -339,7 +339,7 @@ impl Replay {
 impl Drop for Replay {
     /// The futures hold the state, and the state holds futures: here the knot comes undone.
     fn drop(&mut self) {
-        self.shared.borrow_mut().open = false;
+        run::with(&self.shared, |run| (run.open, run.gone) = (false, true));
         self.program.drop_quietly();
         let mut run = self.shared.borrow_mut();
         let owned = (

@@ -21,7 +21,7 @@ use bowline_core::{
     UpdateRequest, WorkflowSignalled, WorkflowStarted,
 };
 
-use crate::{adopt::Adoption, channel::Mailbox, random::Random, scope::Record};
+use crate::{Ended, LocalFuture, adopt::Adoption, channel::Mailbox, random::Random, scope::Record};
 
 pub(crate) use asking::{Asked, Asking, Close, targets};
 pub(crate) use entry::{End, Entry, What};
@@ -34,6 +34,9 @@ pub(crate) type Answer = Rc<dyn Fn(Option<Payload>) -> Result<Option<Payload>, F
 /// The workflow's body.
 pub(crate) const ROOT: ScopeId = ScopeId(0);
 
+/// The number of what was asked for in vain: nothing has it.
+pub(crate) const NOTHING: EventId = EventId(0);
+
 /// The shared state of a run.
 pub(crate) struct Run {
     pub(crate) id: RunId,
@@ -43,6 +46,8 @@ pub(crate) struct Run {
     pub(crate) at: EventId,
     /// A turn runs: only then may anything be asked, and only then do drops speak.
     pub(crate) open: bool,
+    /// The run leaves memory: nothing may be asked any more, and nobody is told that.
+    pub(crate) gone: bool,
     /// The scope whose code is being polled.
     pub(crate) current: ScopeId,
     /// Everything durable that was asked for and is not over, by number.
@@ -73,6 +78,8 @@ pub(crate) struct Run {
     pub(crate) failed: Option<Failure>,
     /// To be woken when the state is not borrowed any more.
     pub(crate) wakes: Vec<Waker>,
+    /// The user's, to be dropped when the state is not borrowed any more.
+    pub(crate) discarded: Vec<LocalFuture<'static, Result<(), Ended>>>,
 }
 
 /// How everybody holds the shared state.
@@ -86,6 +93,7 @@ impl Run {
             now: Time::default(),
             at: EventId(0),
             open: false,
+            gone: false,
             current: ROOT,
             entries: BTreeMap::new(),
             wide: Vec::new(),
@@ -104,6 +112,7 @@ impl Run {
             adoptions: VecDeque::new(),
             failed: None,
             wakes: Vec::new(),
+            discarded: Vec::new(),
         }
     }
 
@@ -118,16 +127,22 @@ impl Run {
 
     /// Asks for something that is recorded as an event, whose number this is.
     pub(crate) fn ask(&mut self, command: Command) -> EventId {
-        self.assert_open();
-        self.asking.ask(command)
+        match self.may_ask() {
+            true => self.asking.ask(command),
+            false => NOTHING,
+        }
     }
 
-    /// Asking is for turns. Elsewhere, in a query for one, it is a mistake of the user's code.
-    pub(crate) fn assert_open(&self) {
+    /// Asking is for turns. Elsewhere, in a query for one, it is a mistake of the user's code. But
+    /// a guard that is dropped with its run, or while its code unwinds, asks in vain and in peace:
+    /// a second panic would be the process's end.
+    pub(crate) fn may_ask(&self) -> bool {
+        let unwinds = std::thread::panicking();
         assert!(
-            self.open,
+            self.open || self.gone || unwinds,
             "workflow code may start, ask and draw things only inside a turn, not in a query"
         );
+        self.open && !unwinds
     }
 
     /// The signals that have arrived and were not received, in the order of their arrival.
@@ -151,11 +166,13 @@ impl Run {
 
 /// Runs `change` on the state, then wakes whom it concerns.
 pub(crate) fn with<R>(shared: &Shared, change: impl FnOnce(&mut Run) -> R) -> R {
-    let (result, wakes) = {
+    let (result, wakes, discarded) = {
         let mut run = shared.borrow_mut();
-        (change(&mut run), std::mem::take(&mut run.wakes))
+        let result = change(&mut run);
+        (result, std::mem::take(&mut run.wakes), std::mem::take(&mut run.discarded))
     };
     wakes.into_iter().for_each(Waker::wake);
+    drop(discarded);
     result
 }
 

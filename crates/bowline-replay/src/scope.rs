@@ -47,7 +47,8 @@ pub(crate) struct Plan {
     pub(crate) name: String,
     pub(crate) deadline: Option<Duration>,
     pub(crate) cleanup: Option<Cleanup>,
-    pub(crate) shield: bool,
+    /// What a shield is to finish.
+    pub(crate) shield: Option<LocalFuture<'static, Result<(), Ended>>>,
 }
 
 /// Nothing in a scope is pinned in place: its body is in a box.
@@ -124,6 +125,7 @@ impl<T> Future for Scope<'_, T> {
         let this = &mut *self;
         let id = match this.id {
             Some(id) => id,
+            None if !this.ctx.may_ask() => return Poll::Pending,
             None => {
                 let plan = std::mem::take(&mut this.plan);
                 *this.id.insert(this.ctx.with(|run| run.open_scope(plan)))

@@ -148,7 +148,8 @@ impl Ctx {
     }
 
     /// A future that is finished even if it is dropped: the run stays open for it, and no cancel
-    /// reaches what is begun inside.
+    /// reaches what is begun inside. A scope around it is over only after it, and its clean-up is
+    /// told what completed inside, like anything else.
     pub fn shield<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Shield<T> {
         self.inner.shield(future)
     }
@@ -172,8 +173,12 @@ impl Ctx {
     }
 
     /// Closes the run and goes on as a new one of the same workflow id, with a history that begins
-    /// again; it may be another workflow. Never comes back. Clean-ups are finished first, and
-    /// signals that were not received go on with it.
+    /// again; it may be another workflow. Never comes back. Clean-ups and shields are finished
+    /// first, and signals that were not received go on with it.
+    ///
+    /// A clean-up or a shield may call this too: it is at its end then, and the run goes on as the
+    /// new one when all others are. Unless something else was decided before: a run that was asked
+    /// to cancel is cancelled, and one whose function has returned keeps its result.
     ///
     /// # Panics
     /// If the workflow was not registered, or its input cannot be written as JSON.

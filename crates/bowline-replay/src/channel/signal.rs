@@ -29,8 +29,8 @@ impl Signals {
     /// The next signal, if one has arrived.
     pub fn try_recv(&self) -> Option<WorkflowSignalled> {
         self.ctx.with(|run| {
-            run.assert_open();
-            run.signals.get_mut(&self.name)?.pop()
+            let may_ask = run.may_ask();
+            run.signals.get_mut(&self.name).filter(|_| may_ask)?.pop()
         })
     }
 
@@ -52,6 +52,9 @@ impl Future for Recv {
     type Output = WorkflowSignalled;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<WorkflowSignalled> {
+        if !self.ctx.may_ask() {
+            return Poll::Pending;
+        }
         let (name, place) = (self.name.clone(), self.place.take());
         let taken =
             self.ctx.with(|run| run.signals.entry(name).or_default().take(place, cx.waker()));

@@ -59,11 +59,12 @@ impl Future for Offered {
     type Output = Offer;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Offer> {
+        if !self.ctx.may_ask() {
+            return Poll::Pending;
+        }
         let (name, place) = (self.name.clone(), self.place.take());
-        let taken = self.ctx.with(|run| {
-            run.assert_open();
-            run.updates.entry(name).or_default().take(place, cx.waker())
-        });
+        let taken =
+            self.ctx.with(|run| run.updates.entry(name).or_default().take(place, cx.waker()));
         match taken {
             Ok(request) => Poll::Ready(Offer { ctx: self.ctx.clone(), request: Some(request) }),
             Err(place) => {

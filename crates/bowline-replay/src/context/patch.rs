@@ -19,9 +19,12 @@ impl Context {
     /// asks for is passed over.
     pub fn patched(&self, patch: &str) -> bool {
         self.with(|run| {
-            run.assert_open();
+            let may_ask = run.may_ask();
             if let Some(known) = run.patches.get(patch) {
                 return *known;
+            }
+            if !may_ask {
+                return true;
             }
             let says = run.asking.says_patch(patch);
             run.patches.insert(patch.to_owned(), says);

@@ -6,7 +6,7 @@ use super::{Ask, mixed_up};
 use crate::{
     Ended,
     random::run_id,
-    run::{End, Run, What},
+    run::{End, NOTHING, Run, What},
 };
 
 #[expect(private_interfaces, reason = "nobody outside can name this trait, or call it")]
@@ -19,6 +19,9 @@ impl Ask for ChildSpec {
         }
         let name = self.name.clone();
         let number = run.ask(Command::StartChild(self, RunId::default()));
+        if number == NOTHING {
+            return NOTHING;
+        }
         run.asking.set_run(run_id(run.id, number));
         run.enlist(number, What::Child, name, detached);
         number

@@ -120,6 +120,7 @@ impl Program {
                 Some(BODY) => self.poll_body(shared)?,
                 Some(place) => self.poll_adopted(shared, place)?,
             }
+            self.go_on(shared)?;
         }
         Err(Fault::Spinning)
     }
@@ -132,12 +133,17 @@ impl Program {
         if let Poll::Ready(result) = polled {
             return self.returned(shared, mark, result);
         }
-        let continued = run::with(shared, |run| run.continued.is_some());
-        if continued {
-            self.over = Some(Over::Continued);
-            return self.drop_body(&Cause::new(Code::RunContinued));
-        }
         Ok(())
+    }
+
+    /// Drops a body that goes on as a new run, by its own word or by that of a clean-up or shield.
+    fn go_on(&mut self, shared: &Shared) -> Result<(), Fault> {
+        if self.over.is_some() || run::with(shared, |run| run.continued.is_none()) {
+            return Ok(());
+        }
+        self.over = Some(Over::Continued);
+        run::with(shared, |run| run.adopt_shields(ROOT));
+        self.drop_body(&Cause::new(Code::RunContinued))
     }
 
     /// The body returned. If it says that it was cancelled, what is inside is told to stop, and
@@ -165,6 +171,7 @@ impl Program {
             }
             result => Over::Returned(result),
         });
+        run::with(shared, |run| run.adopt_shields(ROOT));
         self.drop_body(&cause)
     }
 
@@ -177,19 +184,34 @@ impl Program {
             let mut cx = task::Context::from_waker(waker);
             guarded(|| future.as_mut().poll(&mut cx)).map_err(Fault::Panicked)?
         };
-        let Poll::Ready(result) = polled else { return Ok(()) };
+        let is_left = polled.is_pending();
+        if is_left && !run::with(shared, |run| run.has_quit(scope)) {
+            return Ok(());
+        }
         let adopted = self.adopted.remove(&place);
         {
             let _inside = scope::enter(shared, scope);
-            guarded(|| drop(adopted)).map_err(Fault::Panicked)?;
+            let cause = Rc::new(Cause::new(Code::RunContinued));
+            let dropped = guarded(|| match is_left {
+                true => reason::because(&cause, || drop(adopted)),
+                false => drop(adopted),
+            });
+            dropped.map_err(Fault::Panicked)?;
         }
+        // A clean-up that went on as a new run is done.
+        let result = match polled {
+            Poll::Ready(result) => result,
+            Poll::Pending => Ok(()),
+        };
         run::with(shared, |run| run.adopted(scope, orphan, result));
         Ok(())
     }
 
     /// Takes in whoever lost its owner.
     fn adopt(&mut self, shared: &Shared) {
-        let adoptions = run::with(shared, |run| std::mem::take(&mut run.adoptions));
+        let mut adoptions = run::with(shared, |run| std::mem::take(&mut run.adoptions));
+        // The order of dropping is nobody's order.
+        adoptions.make_contiguous().sort_by_key(|adoption| adoption.scope);
         for adoption in adoptions {
             self.next_place += 1;
             let waker = self.ready.waker(self.next_place);

@@ -13,7 +13,7 @@ use bowline_core::{
     Cause, Code, EventId, ExternalRefusal, Name, Outcome, Payload, Ranges, Rung, ScopeId,
 };
 
-use super::Run;
+use super::{NOTHING, Run};
 use crate::{
     Ended,
     run::asking::Dropped,
@@ -100,6 +100,9 @@ impl Entry {
 impl Run {
     /// A thing was asked for, by somebody who holds its handle or has detached it.
     pub(crate) fn enlist(&mut self, number: EventId, what: What, name: Name, detached: bool) {
+        if number == NOTHING {
+            return;
+        }
         let mut entry = Entry::new(what, name, self.current);
         entry.held = !detached;
         entry.detached = detached;

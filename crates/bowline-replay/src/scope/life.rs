@@ -12,7 +12,7 @@ use bowline_core::{Cause, Code, Command, ScopeId, ScopeStep, Span, TimerId};
 
 use super::{Leaving, Phase, Plan, Record, Stopped, Why, record::exit};
 use crate::{
-    Ended,
+    Ended, LocalFuture,
     adopt::{Adoption, Orphan},
     run::{ROOT, Run},
 };
@@ -20,18 +20,18 @@ use crate::{
 impl Run {
     /// A scope is polled for the first time.
     pub(crate) fn open_scope(&mut self, plan: Plan) -> ScopeId {
-        self.assert_open();
         let id = ScopeId(self.next_scope);
         self.next_scope += 1;
         let Plan { name, deadline, cleanup, shield } = plan;
         let parent = self.current;
         let own = deadline.map(|after| self.now.after(after));
-        let (outer, remembers) = match self.scopes.get_mut(&parent) {
-            Some(around) if !shield => {
+        let (outer, remembers, is_left) = match self.scopes.get_mut(&parent) {
+            Some(around) => {
                 around.inside.insert(id);
-                (around.deadline, around.remembers)
+                let deadline = around.deadline.filter(|_| shield.is_none());
+                (deadline, around.remembers, !around.is_polled())
             }
-            _ => (None, false),
+            None => (None, false, false),
         };
         self.asking.steps.push(ScopeStep::Opened { scope: id, parent, name: name.clone() });
         let alarm = deadline.map(|after| {
@@ -42,7 +42,8 @@ impl Run {
         let record = Record {
             parent,
             name,
-            shield,
+            shield: shield.is_some(),
+            rest: shield,
             deadline: own.into_iter().chain(outer).min(),
             alarm,
             remembers: remembers || cleanup.is_some() || deadline.is_some(),
@@ -51,6 +52,9 @@ impl Run {
             ..Record::root()
         };
         self.scopes.insert(id, Box::new(record));
+        if is_left {
+            self.adopt_shield(id);
+        }
         id
     }
 
@@ -98,7 +102,8 @@ impl Run {
         self.check(id);
     }
 
-    /// Everything inside is told to stop; shielded and detached work is not.
+    /// Everything inside is told to stop; shielded and detached work is not. What is shielded is
+    /// the run's from now on, because it is waited for.
     fn stop_inside(&mut self, id: ScopeId, cause: &Rc<Cause>) {
         let Some(record) = self.scopes.get_mut(&id) else { return };
         let calls = std::mem::take(&mut record.calls);
@@ -108,6 +113,10 @@ impl Run {
         others.ranges().ids().for_each(|number| self.cancel(number, cause, id));
         self.cancel_calls(id, calls, cause);
         for inner in inside {
+            if self.scopes.get(&inner).is_some_and(|record| record.shield) {
+                self.adopt_shield(inner);
+                continue;
+            }
             let leaving = Leaving::cancelled(Cause::clone(cause), self.scope_name(inner));
             self.leave(inner, leaving.into());
         }
@@ -120,6 +129,7 @@ impl Run {
             return;
         }
         match std::mem::replace(&mut record.phase, Phase::Settled) {
+            Phase::Stopping(Why::Done) if record.shield => self.finish_shield(id),
             Phase::Stopping(Why::Done) => self.wakes.extend(record.waker.take()),
             Phase::Stopping(Why::Ended(leaving)) => self.clean(id, leaving),
             Phase::Closing(leaving, failure) => self.over(id, leaving, failure),
@@ -198,7 +208,7 @@ impl Run {
             Phase::Settled => {
                 self.asking.steps.push(ScopeStep::Left { scope: id, cause: None });
                 self.depart(id);
-                self.scopes.remove(&id);
+                self.discard(id);
                 Poll::Ready(Ok(()))
             }
             Phase::Over(stopped, _) => {
@@ -229,12 +239,72 @@ impl Run {
         }
     }
 
-    /// A shield is over, together with its future. What it left behind is told to stop; nobody
-    /// waits for that but a run that is cancelled.
+    /// Whoever is polled right now goes on as a new run: the shield or the clean-up that it is part
+    /// of has nothing more to do. The body is the program's.
+    pub(crate) fn quit(&mut self) {
+        let mut id = self.current;
+        while let Some(record) = self.scopes.get_mut(&id) {
+            if record.shield || matches!(record.phase, Phase::Cleaning(_)) {
+                record.quits = true;
+                return;
+            }
+            if id == ROOT {
+                return;
+            }
+            id = record.parent;
+        }
+    }
+
+    /// The shield or clean-up of this scope went on as a new run.
+    pub(crate) fn has_quit(&self, id: ScopeId) -> bool {
+        self.scopes.get(&id).is_some_and(|record| record.quits)
+    }
+
+    /// True if the holder of a shield is to poll it.
+    pub(crate) fn is_held_shield(&self, id: ScopeId) -> bool {
+        self.scopes.get(&id).is_some_and(|record| record.rest.is_some())
+    }
+
+    /// From now on the run finishes a shield, if that is not over and not the run's already.
+    pub(crate) fn adopt_shield(&mut self, id: ScopeId) {
+        let Some(future) = self.scopes.get_mut(&id).and_then(|record| record.rest.take()) else {
+            return;
+        };
+        self.adoptions.push_back(Adoption { scope: id, orphan: Orphan::Shield, future });
+    }
+
+    /// The run finishes every shield that was opened in this scope itself.
+    pub(crate) fn adopt_shields(&mut self, id: ScopeId) {
+        let inside = self.scopes.get(&id).map(|record| record.inside.clone());
+        inside.into_iter().flatten().for_each(|inner| self.adopt_shield(inner));
+    }
+
+    /// The future of a shield is over. What it left behind is told to stop; the scope around waits
+    /// for that as well.
     pub(crate) fn close_shield(&mut self, id: ScopeId) {
         let cause = Rc::new(self.inner_cause(id));
+        let Some(record) = self.scopes.get_mut(&id) else { return };
+        record.phase = Phase::Stopping(Why::Done);
+        self.discarded.extend(record.rest.take());
         self.stop_inside(id, &cause);
+        self.check(id);
+    }
+
+    /// A shield is over, and everything inside has stopped.
+    fn finish_shield(&mut self, id: ScopeId) {
         self.asking.steps.push(ScopeStep::Left { scope: id, cause: None });
+        self.depart(id);
         self.scopes.remove(&id);
+    }
+
+    /// Nobody needs a scope any more that was done. What its clean-up has captured is the user's.
+    fn discard(&mut self, id: ScopeId) {
+        let unused = self.scopes.remove(&id).and_then(|record| record.cleanup);
+        self.discarded.extend(unused.map(|cleanup| -> LocalFuture<'static, _> {
+            Box::pin(async move {
+                drop(cleanup);
+                Ok(())
+            })
+        }));
     }
 }

@@ -14,8 +14,12 @@ pub(crate) type Cleanup = Box<dyn FnOnce(Stopped) -> LocalFuture<'static, Result
 pub(crate) struct Record {
     pub(crate) parent: ScopeId,
     pub(crate) name: String,
-    /// Outer scopes neither cancel it nor wait for it.
+    /// Outer scopes wait for it, and do not cancel it.
     pub(crate) shield: bool,
+    /// What is left of a shield, while somebody else polls it.
+    pub(crate) rest: Option<LocalFuture<'static, Result<(), Ended>>>,
+    /// What is polled in it, a shield or a clean-up, went on as a new run.
+    pub(crate) quits: bool,
     /// When it is to be over, by its own deadline or an outer one.
     pub(crate) deadline: Option<Time>,
     /// The timer of its own deadline.
@@ -125,11 +129,18 @@ impl Record {
         matches!(self.phase, Phase::Open)
     }
 
+    /// Its body or its clean-up runs, so that somebody polls what is inside.
+    pub(crate) fn is_polled(&self) -> bool {
+        matches!(self.phase, Phase::Open | Phase::Cleaning(_))
+    }
+
     pub(crate) fn root() -> Self {
         Self {
             parent: ScopeId(0),
             name: String::new(),
             shield: false,
+            rest: None,
+            quits: false,
             deadline: None,
             alarm: None,
             phase: Phase::Open,

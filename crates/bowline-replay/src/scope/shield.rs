@@ -1,71 +1,134 @@
 //! A future that is finished whatever happens to the one who waits for it.
+//!
+//! Whoever holds a shield polls it. When it is dropped, or a scope around it is left, the run polls
+//! it from then on: a scope waits for its shields, so nobody else may be needed for that.
 
 use std::{
+    cell::{Cell, RefCell},
+    future,
     pin::Pin,
-    task::{self, Poll},
+    rc::Rc,
+    task::{self, Poll, Waker},
 };
 
-use bowline_core::ScopeId;
+use bowline_core::{Cause, Code, ScopeId};
 
 use super::{Plan, enter};
-use crate::{
-    Context, LocalFuture,
-    adopt::{Adoption, Orphan},
-    run,
-};
+use crate::{Context, LocalFuture, reason, run};
 
 /// Finishes its future, even if it is dropped itself: then the run adopts what is left, and stays
-/// open for it. No cancel reaches what is started inside, and no deadline.
+/// open for it. No cancel reaches what is started inside, and no deadline. A scope around it is
+/// over only after it, and what completed inside is the scope's like anything else.
 #[must_use = "a shield does nothing until it is awaited"]
 pub struct Shield<T: 'static> {
     ctx: Context,
-    future: Option<LocalFuture<'static, T>>,
+    rest: Rc<Rest<T>>,
+}
+
+/// What is left of a shield, for its holder and for the run.
+struct Rest<T> {
     /// Its number, once it was polled.
-    id: Option<ScopeId>,
+    id: Cell<Option<ScopeId>>,
+    state: RefCell<State<T>>,
+    /// The holder, while the run polls.
+    waiting: RefCell<Option<Waker>>,
+}
+
+enum State<T> {
+    Waits(LocalFuture<'static, T>),
+    /// It is being polled right now.
+    Polled,
+    Done(T),
+    /// It went on as a new run, and has no value.
+    Quit,
+    /// The holder has its value.
+    Taken,
 }
 
 impl<T> Shield<T> {
     pub(crate) fn new(ctx: Context, future: LocalFuture<'static, T>) -> Self {
-        Self { ctx, future: Some(future), id: None }
+        let (id, state) = (Cell::default(), RefCell::new(State::Waits(future)));
+        Self { ctx, rest: Rc::new(Rest { id, state, waiting: RefCell::default() }) }
+    }
+
+    /// Its number. The run has a share in it from the first poll on.
+    fn open(&self) -> Option<ScopeId> {
+        if self.rest.id.get().is_none() && self.ctx.may_ask() {
+            let (ctx, rest) = (self.ctx.clone(), self.rest.clone());
+            let rest = future::poll_fn(move |cx| rest.poll(&ctx, cx).map(Ok));
+            let (name, shield) = ("shield".to_owned(), Some(Box::pin(rest) as LocalFuture<'_, _>));
+            let plan = Plan { name, shield, ..Plan::default() };
+            self.rest.id.set(Some(self.ctx.with(|run| run.open_scope(plan))));
+        }
+        self.rest.id.get()
+    }
+}
+
+impl<T> Rest<T> {
+    /// Polls the future, in the scope that a shield is; ready if that was the last time.
+    fn poll(&self, ctx: &Context, cx: &mut task::Context<'_>) -> Poll<()> {
+        let Some(id) = self.id.get() else { return Poll::Pending };
+        let mut future = match self.state.replace(State::Polled) {
+            State::Waits(future) => future,
+            State::Polled => return Poll::Pending,
+            over => {
+                self.state.replace(over);
+                return Poll::Ready(());
+            }
+        };
+        let _inside = enter(ctx.shared(), id);
+        let over = match future.as_mut().poll(cx) {
+            Poll::Ready(value) => State::Done(value),
+            Poll::Pending if ctx.with(|run| run.has_quit(id)) => State::Quit,
+            Poll::Pending => {
+                self.state.replace(State::Waits(future));
+                return Poll::Pending;
+            }
+        };
+        match over {
+            State::Quit => {
+                let cause = Rc::new(Cause::new(Code::RunContinued));
+                reason::because(&cause, || drop(future));
+            }
+            _ => drop(future),
+        }
+        self.state.replace(over);
+        if let Some(waker) = self.waiting.take() {
+            waker.wake();
+        }
+        Poll::Ready(())
     }
 }
 
 impl<T> Future for Shield<T> {
     type Output = T;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<T> {
-        let this = &mut *self;
-        let id = *this.id.get_or_insert_with(|| {
-            let plan = Plan { name: "shield".to_owned(), shield: true, ..Plan::default() };
-            this.ctx.with(|run| run.open_scope(plan))
-        });
-        let future = this.future.as_mut().expect("a shield is not polled after it was over");
-        let polled = {
-            let _inside = enter(this.ctx.shared(), id);
-            future.as_mut().poll(cx)
-        };
-        let Poll::Ready(value) = polled else { return Poll::Pending };
-        {
-            let _inside = enter(this.ctx.shared(), id);
-            this.future = None;
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<T> {
+        let Some(id) = self.open() else { return Poll::Pending };
+        let is_ours = self.ctx.with(|run| run.is_held_shield(id));
+        if is_ours && self.rest.poll(&self.ctx, cx).is_ready() {
+            self.ctx.with(|run| run.close_shield(id));
         }
-        this.ctx.with(|run| run.close_shield(id));
-        Poll::Ready(value)
+        match self.rest.state.replace(State::Taken) {
+            State::Done(value) => Poll::Ready(value),
+            State::Taken => panic!("a shield is not polled after it was over"),
+            other => {
+                // Whoever waits for what has no value has nothing more to do either.
+                if matches!(other, State::Quit) {
+                    self.ctx.with(|run| run.quit());
+                }
+                self.rest.state.replace(other);
+                self.rest.waiting.replace(Some(cx.waker().clone()));
+                Poll::Pending
+            }
+        }
     }
 }
 
 impl<T> Drop for Shield<T> {
     fn drop(&mut self) {
-        let (Some(scope), Some(future)) = (self.id, self.future.take()) else { return };
-        let is_open = self.ctx.is_open() && !std::thread::panicking();
-        if !is_open {
-            return;
-        }
-        let future = Box::pin(async move {
-            let _value = future.await;
-            Ok(())
-        });
-        let adoption = Adoption { scope, orphan: Orphan::Shield, future };
-        run::on_drop(self.ctx.shared(), |run| run.adoptions.push_back(adoption));
+        let Some(id) = self.rest.id.get() else { return };
+        self.rest.waiting.take();
+        run::on_drop(self.ctx.shared(), |run| run.adopt_shield(id));
     }
 }

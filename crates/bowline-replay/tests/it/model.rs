@@ -1,7 +1,9 @@
-//! Random workflows in a random world: scopes, races, joins, shields, clean-ups and cancels.
+//! Random workflows in a random world: scopes, races, joins, shields, clean-ups, guards, cancels,
+//! and new runs to go on as.
 //!
 //! Whatever happens, every scope ends after everything inside has stopped, clean-ups run once and
-//! in order, the run closes, and replaying gives the same commands at every prefix.
+//! in order and are told what had completed, the run closes, and replaying gives the same commands
+//! at every prefix.
 
 mod drive;
 mod log;
@@ -14,7 +16,7 @@ use log::Log;
 use plan::Plan;
 
 /// Enough to find, within seconds, every fault that was put in on purpose.
-const CASES: u32 = 400;
+const CASES: u32 = 1_000;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: CASES, ..ProptestConfig::default() })]
@@ -50,6 +52,7 @@ proptest! {
         let mut evicted = World::new(plan.workflow());
         evicted.evicts = true;
         drive::drive(&mut evicted, &choices);
+        Log::take().check_guards();
         prop_assert_eq!(kept.turns, evicted.turns);
         prop_assert_eq!(kept.history, evicted.history);
     }

@@ -1,6 +1,6 @@
 //! Shields: finished whatever happens to whoever waits.
 
-use bowline_replay::{Context, either};
+use bowline_replay::{Context, Stopped, either};
 use expect_test::expect;
 
 use crate::support::*;
@@ -45,9 +45,9 @@ fn a_shield_that_loses_a_race_is_finished_by_the_run() {
     world.check_prefixes();
 }
 
-/// A scope does not wait for what is shielded inside it, and does not stop it.
+/// A scope does not stop what is shielded inside it, and is over only after it.
 #[test]
-fn a_scope_leaves_shielded_work_alone() {
+fn a_scope_waits_for_shielded_work_and_does_not_stop_it() {
     let (mut world, _) = World::start(async |ctx| {
         let scope = ctx.scope(async {
             let inner = ctx.clone();
@@ -59,21 +59,15 @@ fn a_scope_leaves_shielded_work_alone() {
         ctx.activity(activity("after")).await;
         Ok(None)
     });
+    assert_eq!(world.send(signals("leave", "")), "", "the scope waits for its shield");
     expect![[r#"
-        10: activity after
+        15: activity after
+        left 2
         left 1
     "#]]
-    .assert_eq(&world.send(signals("leave", "")));
-    assert_eq!(
-        world.send(completes(world.newest(), "")),
-        "",
-        "the run waits for what it has adopted"
-    );
-    expect![[r#"
-        left 2
-        21: complete 
-    "#]]
     .assert_eq(&world.send(completes(5, "")));
+    world.send(completes(world.newest(), ""));
+    assert!(world.closed());
     world.check_prefixes();
 }
 
@@ -122,11 +116,11 @@ fn what_a_shield_leaves_behind_is_stopped() {
     });
     world.send(cancels("alice"));
     expect![[r#"
-        left 1
         drop Activities 5 in 1: scope_exit (shield)
     "#]]
     .assert_eq(&world.send(signals("done", "")));
     expect![[r#"
+        left 1
         19: cancelled: requested by alice (enough)
     "#]]
     .assert_eq(&world.send(stops(5)));
@@ -145,4 +139,181 @@ fn a_shield_that_was_never_polled_never_happened() {
     "#]]
     .assert_eq(&first);
     world.check_prefixes();
+}
+
+/// A scope that charged inside a shield and then failed refunded nothing: what a shield had done
+/// was not in `completed`. What completed inside a shield is the scope's like anything else.
+#[test]
+fn what_a_shield_has_done_is_compensated() {
+    let (mut world, _) = World::start(async |ctx| {
+        let scope = ctx.scope(async {
+            let inner = ctx.clone();
+            ok(ctx.shield(async move { inner.activity(activity("charge")).await }).await)?;
+            ok(ctx.activity(activity("ship")).await)?;
+            Ok(())
+        });
+        scope.cleanup(refund).await?;
+        Ok(None)
+    });
+    world.send(completes(5, "paid"));
+    expect![[r#"
+        17: activity refund paid
+    "#]]
+    .assert_eq(&world.send(fails(world.number("ship"), "no stock")));
+    world.check_prefixes();
+}
+
+/// The clean-up of a scope began while a charge that was shielded inside it still ran.
+#[test]
+fn a_clean_up_begins_after_the_shields_inside() {
+    let (mut world, _) = World::start(async |ctx| {
+        let scope = ctx.scope(async {
+            let inner = ctx.clone();
+            let charge = ctx.shield(async move { inner.activity(activity("charge")).await });
+            let ship = async { ok(ctx.activity(activity("ship")).await) };
+            bowline_replay::try_join_all([
+                Box::pin(async { ok(charge.await) }) as bowline_replay::LocalFuture<'_, _>,
+                Box::pin(ship),
+            ])
+            .await?;
+            Ok(())
+        });
+        scope.cleanup(refund).await?;
+        Ok(None)
+    });
+    assert_eq!(world.send(fails(6, "no stock")), "", "the shield is not over");
+    expect![[r#"
+        17: activity refund paid
+        left 2
+    "#]]
+    .assert_eq(&world.send(completes(5, "paid")));
+    world.check_prefixes();
+}
+
+/// The same for a scope that nobody waits for any more, because its run was cancelled.
+#[test]
+fn the_clean_up_of_a_cancelled_run_begins_after_its_shields() {
+    let (mut world, _) = World::start(async |ctx| {
+        let scope = ctx.scope(async {
+            let inner = ctx.clone();
+            let _ = ctx.shield(async move { inner.activity(activity("charge")).await }).await;
+            Ok(())
+        });
+        scope.cleanup(refund).await?;
+        Ok(None)
+    });
+    assert_eq!(world.send(cancels("alice")), "");
+    expect![[r#"
+        15: activity refund paid
+        left 2
+    "#]]
+    .assert_eq(&world.send(completes(5, "paid")));
+    expect![[r#"
+        left 1: run_cancelled
+            because requested by alice (enough)
+        21: cancelled: requested by alice (enough)
+    "#]]
+    .assert_eq(&world.send(completes(world.newest(), "")));
+    world.check_prefixes();
+}
+
+/// A shield in a scope in a shield in a scope: everything is over from the inside to the outside,
+/// and what nobody has undone is told outwards.
+#[test]
+fn shields_and_scopes_inside_each_other_end_from_the_inside() {
+    async fn charge(ctx: Context) -> Result<(), bowline_replay::Ended> {
+        let again = ctx.clone();
+        let shielded = ctx.clone();
+        let scope = ctx.scope(async move {
+            let inner = shielded.clone();
+            let charge = shielded.shield(async move { inner.activity(activity("inner")).await });
+            let _ = either(shielded.signals("leave").recv(), charge).await;
+            Err::<(), _>(failed("left"))
+        });
+        let _ = scope.name("middle").await;
+        again.activity(activity("outer")).await;
+        Ok(())
+    }
+    let (mut world, _) = World::start(async |ctx| {
+        let scope = ctx.scope(async {
+            let inner = ctx.clone();
+            ctx.shield(async move { charge(inner).await }).await
+        });
+        scope.deadline(seconds(60)).cleanup(refund).await?;
+        Ok(None)
+    });
+    let alarm = 5;
+    assert_eq!(world.send(rings(alarm)), "", "the deadline does not reach what is shielded");
+    assert_eq!(world.send(signals("leave", "")), "", "the scope in the middle waits");
+    expect![[r#"
+        20: activity outer
+        left 4
+        left 3: scope_exit (middle failed: left)
+    "#]]
+    .assert_eq(&world.send(completes(6, "one")));
+    expect![[r#"
+        26: activity refund one, two
+        left 2
+    "#]]
+    .assert_eq(&world.send(completes(world.newest(), "two")));
+    world.check_prefixes();
+}
+
+/// A shield that was first polled inside a scope belongs to it; its holder, outside, waits for the
+/// scope and polls nothing. The run sees the shield through, so nobody waits for ever.
+#[test]
+fn a_shield_that_is_held_outside_its_scope_is_finished_by_the_run() {
+    let (mut world, _) = World::start(async |ctx| {
+        let inner = ctx.clone();
+        let mut saving = ctx.shield(async move {
+            inner.activity(activity("save")).await;
+            told(&inner.activity(activity("confirm")).await)
+        });
+        let scope = ctx.scope(async {
+            let _ = either(ctx.signals("leave").recv(), &mut saving).await;
+            Ok(())
+        });
+        scope.await?;
+        Ok(json(saving.await))
+    });
+    assert_eq!(world.send(signals("leave", "")), "");
+    world.send(completes(5, ""));
+    expect![[r#"
+        left 2
+        left 1
+        21: complete confirmed
+    "#]]
+    .assert_eq(&world.send(completes(world.number("confirm"), "confirmed")));
+    world.check_prefixes();
+}
+
+/// A scope waits for what a shield inside it has left behind, too.
+#[test]
+fn a_scope_waits_for_what_its_shields_leave_behind() {
+    let (mut world, _) = World::start(async |ctx| {
+        let scope = ctx.scope(async {
+            let inner = ctx.clone();
+            let shield = ctx.shield(async move {
+                std::mem::forget(inner.activity(activity("stray")).start());
+            });
+            shield.await;
+            ok(ctx.activity(activity("next")).await)?;
+            Ok(())
+        });
+        scope.cleanup(refund).await?;
+        Ok(None)
+    });
+    assert_eq!(world.send(fails(6, "no")), "", "the stray one has not stopped");
+    expect![[r#"
+        17: activity refund late
+        left 2
+    "#]]
+    .assert_eq(&world.send(completes(5, "late")));
+    world.check_prefixes();
+}
+
+/// Undoes what was completed.
+async fn refund(ctx: Context, stopped: Stopped) -> Result<(), bowline_replay::Ended> {
+    let done: Vec<_> = stopped.completed.iter().map(|item| text(&item.result)).collect();
+    ok(ctx.activity(activity(&format!("refund {}", done.join(", ")))).await).map(drop)
 }

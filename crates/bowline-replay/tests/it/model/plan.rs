@@ -1,11 +1,15 @@
 //! A random workflow: what it does, as a tree.
 
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
+use bowline_core::ContinueAsNew;
 use bowline_replay::{Context, Durable, Ended, Handle, LocalFuture, join_all, race, try_join_all};
 use proptest::prelude::*;
 
-use super::log::Scopes;
+use super::log::{self, Scopes};
 use crate::support::*;
 
 /// What a part of a workflow does.
@@ -35,6 +39,10 @@ pub(crate) enum Plan {
         cleanup: Option<Box<Self>>,
     },
     Shield(Box<Self>),
+    /// Has a guard beside it, which says something when it is dropped.
+    Guard(Box<Self>),
+    /// Goes on as a new run.
+    Continue,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +66,7 @@ pub(crate) fn any() -> impl Strategy<Value = Plan> {
         1 => leaf().prop_map(Plan::Cancel),
         1 => Just(Plan::Signal),
         1 => Just(Plan::Fail),
+        1 => Just(Plan::Continue),
     ];
     small.prop_recursive(5, 24, 4, |inner| {
         let some = || prop::collection::vec(inner.clone(), 1..4);
@@ -68,15 +77,24 @@ pub(crate) fn any() -> impl Strategy<Value = Plan> {
             deadline,
             cleanup,
         });
+        let undone = (inner.clone(), inner.clone(), inner.clone()).prop_map(undone);
         prop_oneof![
             3 => some().prop_map(Plan::Sequence),
             2 => some().prop_map(Plan::Join),
             1 => some().prop_map(Plan::TryJoin),
             2 => some().prop_map(Plan::Race),
             4 => scope,
-            1 => inner.clone().prop_map(|inner| Plan::Shield(Box::new(inner))),
+            2 => undone,
+            2 => inner.clone().prop_map(|inner| Plan::Shield(Box::new(inner))),
+            1 => inner.clone().prop_map(|inner| Plan::Guard(Box::new(inner))),
         ]
     })
+}
+
+/// Something is done in a shield, and has to be undone if something else does not end well.
+fn undone((done, next, cleanup): (Plan, Plan, Plan)) -> Plan {
+    let body = Plan::Sequence(vec![Plan::Shield(Box::new(done)), next]);
+    Plan::Scope { body: Box::new(body), deadline: false, cleanup: Some(Box::new(cleanup)) }
 }
 
 fn any_bool() -> impl Strategy<Value = bool> {
@@ -138,7 +156,15 @@ fn carry_out(ctx: &Context, plan: &Plan, scopes: Scopes) -> LocalFuture<'static,
             Plan::Scope { body, deadline, cleanup } => {
                 scope(&ctx, &body, deadline, cleanup, &scopes).await
             }
-            Plan::Shield(inner) => ctx.shield(carry_out(&ctx, &inner, Scopes::default())).await,
+            Plan::Shield(inner) => ctx.shield(carry_out(&ctx, &inner, scopes)).await,
+            Plan::Guard(inner) => {
+                let _guard = Guard(ctx.clone());
+                carry_out(&ctx, &inner, scopes).await
+            }
+            Plan::Continue => {
+                scopes.continued();
+                match ctx.continue_as_new(ContinueAsNew::default()).await {}
+            }
         }
     })
 }
@@ -174,8 +200,8 @@ async fn scope(
     }
     if let Some(cleanup) = cleanup {
         let inside = inside.clone();
-        scope = scope.cleanup(async move |ctx, _| {
-            inside.cleaning(id, &ctx);
+        scope = scope.cleanup(async move |ctx, stopped| {
+            inside.cleaning(id, &ctx, &stopped);
             let result = carry_out(&ctx, &cleanup, inside.clone()).await;
             inside.cleaned(id);
             result
@@ -184,6 +210,21 @@ async fn scope(
     let result = scope.await;
     inside.over(id, ctx, result.is_ok());
     Ok(result?)
+}
+
+/// Asks for something when it is dropped; nobody hears of it if that is not in a turn.
+struct Guard(Context);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let speaks = || {
+            drop(self.0.timer(seconds(5)).start());
+            self.0.activity(activity("last words")).detach();
+        };
+        if catch_unwind(AssertUnwindSafe(speaks)).is_err() {
+            log::panicked();
+        }
+    }
 }
 
 /// Something that was started.
