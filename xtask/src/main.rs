@@ -11,6 +11,7 @@ mod neighbours;
 mod print;
 mod setup;
 mod shell;
+mod sim;
 mod source;
 mod test;
 mod tidy;
@@ -39,6 +40,7 @@ const COMMANDS: &[Command] = &[
     chore::DOCS,
     api::COMMAND,
     neighbours::COMMAND,
+    sim::COMMAND,
 ];
 
 fn main() -> ExitCode {

@@ -1,0 +1,258 @@
+//! The observer: it knows the truth, from outside of all members. Which code runs right now, what
+//! was acknowledged and in which order, and everything that was ever written.
+//!
+//! In:    probes in the code of activities, every call that took effect, every answer to a client.
+//! Out:   the first rule that is broken, in a sentence.
+//! Never: changes anything, or asks an engine.
+
+mod check;
+mod history;
+mod last;
+mod probe;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use bowline_core::{EventId, ReceiptId, RunId};
+use bowline_store::memory::MemoryStore;
+use parking_lot::Mutex;
+use tokio::{sync::Notify, time::Instant};
+
+use crate::{chance::mix, process::Life, trace::Trace};
+
+use history::Story;
+use probe::Probe;
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which rule, in the same words every time.
+    pub rule: &'static str,
+    /// What happened.
+    pub what: String,
+}
+
+/// What is known.
+pub(crate) struct Observer {
+    began: Instant,
+    rows: MemoryStore,
+    known: Mutex<Known>,
+    pub(crate) broken: Notify,
+}
+
+#[derive(Default)]
+struct Known {
+    trace: Trace,
+    violation: Option<Violation>,
+    faults: u64,
+    polls: u64,
+    /// Code that runs right now.
+    running: BTreeMap<u64, Probe>,
+    probes: u64,
+    /// Attempts whose code has begun, ever.
+    begun: BTreeSet<(RunId, EventId, u32)>,
+    /// When the code of an activity last ended.
+    ended: BTreeMap<(RunId, EventId), u64>,
+    /// Every run there ever was.
+    runs: BTreeMap<RunId, Story>,
+    /// In the order of coming.
+    order: Vec<RunId>,
+    roots: BTreeMap<usize, RunId>,
+    receipts: Vec<(ReceiptId, RunId)>,
+    signals: BTreeMap<u64, (RunId, u64)>,
+    received: BTreeSet<(RunId, u64)>,
+    deleted: BTreeSet<RunId>,
+    /// Activities that were scheduled inside of a scope that refunds.
+    inside: BTreeMap<(RunId, EventId), u32>,
+    refunds: BTreeMap<(RunId, u32), BTreeSet<EventId>>,
+    clients: BTreeMap<u64, bool>,
+}
+
+impl Observer {
+    pub(crate) fn new(rows: MemoryStore, tells: bool) -> Arc<Self> {
+        let known = Known { trace: Trace::new(tells), ..Known::default() };
+        let (began, broken) = (Instant::now(), Notify::new());
+        Arc::new(Self { began, rows, known: Mutex::new(known), broken })
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// A fact, for the story.
+    pub(crate) fn tell(&self, fact: impl FnOnce() -> String) {
+        let now = self.now();
+        self.known.lock().trace.tell(now, fact);
+    }
+
+    /// A fact about a run, for the story.
+    pub(crate) fn tell_of(&self, run: RunId, fact: impl FnOnce(&str) -> String) {
+        let now = self.now();
+        let mut known = self.known.lock();
+        let name = known.name(run);
+        known.trace.tell(now, || fact(&name));
+    }
+
+    /// A future of a member is polled.
+    pub(crate) fn polled(&self, life: Life, n: u64) {
+        let mut known = self.known.lock();
+        known.polls += 1;
+        known.trace.feed(mix(life.bits()) ^ n);
+    }
+
+    /// Something goes wrong on purpose.
+    pub(crate) fn goes_wrong(&self, what: impl FnOnce() -> String) {
+        self.known.lock().faults += 1;
+        self.tell(what);
+    }
+
+    /// A rule is broken. The first stays.
+    pub(crate) fn broke(&self, rule: &'static str, what: String) {
+        let now = self.now();
+        let mut known = self.known.lock();
+        known.trace.tell(now, || format!("BROKEN: {rule}: {what}"));
+        known.violation.get_or_insert(Violation { rule, what });
+        drop(known);
+        self.broken.notify_one();
+    }
+
+    pub(crate) fn violation(&self) -> Option<Violation> {
+        self.known.lock().violation.clone()
+    }
+
+    pub(crate) fn hash(&self) -> u64 {
+        self.known.lock().trace.hash()
+    }
+
+    /// Facts, and things that went wrong on purpose.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let known = self.known.lock();
+        (known.trace.facts(), known.faults)
+    }
+
+    pub(crate) fn polls(&self) -> u64 {
+        self.known.lock().polls
+    }
+
+    pub(crate) fn story(&self) -> Vec<String> {
+        self.known.lock().trace.story()
+    }
+
+    // What clients are told.
+
+    pub(crate) fn client_begins(&self, op: u64) {
+        self.known.lock().clients.insert(op, false);
+    }
+
+    pub(crate) fn client(&self, op: u64, life: Life, answer: Option<&str>) {
+        self.tell(|| match answer {
+            Some(answer) => format!("client {op} hears through {life}: {answer}"),
+            None => format!("client {op} has no answer through {life}, and tries again"),
+        });
+        if answer.is_some() {
+            self.known.lock().clients.insert(op, true);
+        }
+    }
+
+    /// Clients that still wait.
+    pub(crate) fn waiting(&self) -> Vec<u64> {
+        let known = self.known.lock();
+        known.clients.iter().filter(|(_, done)| !**done).map(|(op, _)| *op).collect()
+    }
+
+    pub(crate) fn acknowledges_start(&self, program: usize, run: RunId) {
+        self.known.lock().roots.entry(program).or_insert(run);
+    }
+
+    pub(crate) fn acknowledges_signal(&self, id: u64, run: RunId) {
+        self.tell_of(run, |run| format!("signal {id} to {run} is acknowledged"));
+        let mut known = self.known.lock();
+        let step = known.trace.facts();
+        known.signals.entry(id).or_insert((run, step));
+    }
+
+    pub(crate) fn deletes(&self, run: RunId) {
+        let mut known = self.known.lock();
+        let tree = known.tree(run);
+        known.deleted.extend(tree);
+    }
+
+    /// The first run of a program.
+    pub(crate) fn root(&self, program: usize) -> Option<RunId> {
+        self.known.lock().roots.get(&program).copied()
+    }
+
+    /// Some run below a program's, or one that goes on in its place.
+    pub(crate) fn below(&self, program: usize, nth: u64) -> Option<RunId> {
+        let known = self.known.lock();
+        let root = *known.roots.get(&program)?;
+        let tree: Vec<RunId> = known.tree(root).into_iter().filter(|run| *run != root).collect();
+        (!tree.is_empty()).then(|| tree[nth as usize % tree.len()])
+    }
+
+    /// Something that a program's newest run has started.
+    pub(crate) fn started(&self, program: usize, nth: u64) -> Option<(RunId, EventId)> {
+        let known = self.known.lock();
+        let root = *known.roots.get(&program)?;
+        let run = known.newest(root);
+        let targets = known.runs.get(&run)?.targets();
+        (!targets.is_empty()).then(|| (run, targets[nth as usize % targets.len()]))
+    }
+
+    // What the code of workflows says.
+
+    pub(crate) fn received(&self, run: RunId, signal: Option<u64>) {
+        if let Some(signal) = signal {
+            self.known.lock().received.insert((run, signal));
+        }
+    }
+
+    pub(crate) fn schedules(&self, run: RunId, number: EventId, scope: Option<u32>) {
+        if let Some(scope) = scope {
+            self.known.lock().inside.insert((run, number), scope);
+        }
+    }
+
+    /// A clean-up begins, and was told that these have completed.
+    pub(crate) fn refunds(&self, run: RunId, scope: u32, completed: &[EventId]) {
+        let completed: BTreeSet<EventId> = completed.iter().copied().collect();
+        let before = self.known.lock().refunds.insert((run, scope), completed.clone());
+        if before.is_some_and(|before| before != completed) {
+            let what = format!("the clean-up of scope {scope} was told something else before");
+            self.broke("a replay tells the code the same", what);
+        }
+    }
+}
+
+impl Known {
+    /// What a run is called in stories.
+    fn name(&self, run: RunId) -> String {
+        self.runs.get(&run).map_or_else(|| format!("{run}"), |story| story.name.clone())
+    }
+
+    /// All links of the chain that a run belongs to, and everything that any of them started.
+    fn tree(&self, run: RunId) -> Vec<RunId> {
+        let first = |run: RunId| self.runs.get(&run).map_or(run, |story| story.first);
+        let mut chains = BTreeSet::from([first(run)]);
+        let mut tree = Vec::new();
+        for run in &self.order {
+            let story = &self.runs[run];
+            let above = story.parent.is_some_and(|parent| chains.contains(&first(parent)));
+            if above || chains.contains(&story.first) {
+                chains.insert(story.first);
+                tree.push(*run);
+            }
+        }
+        tree
+    }
+
+    /// The last link of a run's chain.
+    fn newest(&self, run: RunId) -> RunId {
+        let first = self.runs.get(&run).map_or(run, |story| story.first);
+        let mut links = self.order.iter().rev().filter(|own| self.runs[own].first == first);
+        links.next().copied().unwrap_or(run)
+    }
+}

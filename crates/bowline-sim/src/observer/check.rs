@@ -1,0 +1,80 @@
+//! What must hold after every step.
+
+use std::task::{Context, Poll, Waker};
+
+use bowline_core::{ReceiptId, RunId};
+use bowline_store::{Answer, Head, Leftovers, Phase, Read, RunKey, Store, Subtree};
+
+use super::Observer;
+
+/// Answers of the memory store are ready at once.
+pub(super) fn at_once<T>(mut answer: Answer<T>) -> T {
+    match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the memory store never waits"),
+    }
+}
+
+impl Observer {
+    pub(super) fn head(&self, run: RunKey) -> Option<Head> {
+        at_once(self.rows.read(Read::head(run))).ok().flatten().map(|read| read.head)
+    }
+
+    pub(super) fn left(&self, receipt: ReceiptId) -> Option<Leftovers> {
+        at_once(self.rows.leftovers(Subtree::Receipt(receipt))).ok()
+    }
+
+    pub(super) fn receipt_run(&self, receipt: ReceiptId) -> Option<RunId> {
+        self.left(receipt)?.receipt.map(|row| row.run)
+    }
+
+    /// Something has changed: whatever a receipt says now is true.
+    pub(crate) fn look(&self) {
+        let known = self.known.lock();
+        let mut suspects = Vec::new();
+        for (receipt, run) in &known.receipts {
+            let tree = known.tree(*run);
+            let runs: Vec<_> =
+                known.running.values().filter(|probe| tree.contains(&probe.run)).cloned().collect();
+            let never: u64 = tree.iter().map(|run| known.never_begun(*run)).sum();
+            suspects.push((*receipt, *run, runs, never));
+        }
+        drop(known);
+        for (receipt, run, runs, never) in suspects {
+            let Some(left) = self.left(receipt) else { continue };
+            let name = self.known.lock().name(run);
+            if let (Phase::Clean, Some(probe)) = (left.phase(), runs.first()) {
+                let owner = self.known.lock().name(probe.run);
+                let what = format!(
+                    "the receipt of {name} says clean, but attempt {} of activity {} of {owner} \
+                     runs on {}",
+                    probe.attempt, probe.activity, probe.life
+                );
+                self.broke("clean is said only when nothing is left running", what);
+            }
+            if left.never_started > never {
+                let what = format!(
+                    "the receipt of {name} says that {} activities never started; {never} did not",
+                    left.never_started
+                );
+                self.broke("a receipt says never started only of what never began", what);
+            }
+        }
+    }
+}
+
+impl super::Known {
+    /// How many activities of a run have never begun.
+    fn never_begun(&self, run: RunId) -> u64 {
+        let Some(story) = self.runs.get(&run) else { return 0 };
+        let scheduled = story
+            .events
+            .iter()
+            .filter(|event| matches!(event.kind, bowline_core::EventKind::ActivityScheduled(_)));
+        let begun = |activity| {
+            let bounds = (run, activity, 0)..=(run, activity, u32::MAX);
+            self.begun.range(bounds).next().is_some()
+        };
+        scheduled.filter(|event| !begun(event.id)).count() as u64
+    }
+}

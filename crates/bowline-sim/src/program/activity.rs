@@ -1,0 +1,91 @@
+//! The code of activities: it does what its node says, and the observer sees it from its first poll
+//! to its drop.
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use bowline_core::{Failure, Payload};
+use bowline_engine::worker::{
+    activity::ActivityContext,
+    registry::{ActivityCode, Answer},
+};
+
+use super::{
+    Act, Hears,
+    code::{REFUND, number},
+};
+use crate::{observer::Observer, process::Life, world::World};
+
+/// Every activity of a world, in one life of one process.
+pub(crate) struct Acts {
+    pub(crate) world: Arc<World>,
+    pub(crate) observer: Arc<Observer>,
+    pub(crate) life: Life,
+}
+
+impl ActivityCode for Acts {
+    fn call(
+        &self,
+        ctx: ActivityContext,
+        input: Option<Payload>,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send>> {
+        let (observer, life) = (self.observer.clone(), self.life);
+        let is_refund = ctx.info().spec.name.as_str() == REFUND;
+        let node = input.as_ref().and_then(number).filter(|_| !is_refund);
+        let act = node.and_then(|id| self.world.find(id as u32)?.act().copied());
+        let act = act.unwrap_or(Act::PLAIN);
+        Box::pin(async move {
+            // Here, and not above: what was made and never polled did not run.
+            let _runs = observer.begins(life, &ctx, false);
+            if let Some(ms) = act.spawns {
+                let (observer, inner) = (observer.clone(), ctx.clone());
+                drop(ctx.spawn(async move {
+                    let _runs = observer.begins(life, &inner, true);
+                    pause(ms).await;
+                }));
+            }
+            work(&ctx, act).await
+        })
+    }
+}
+
+async fn work(ctx: &ActivityContext, act: Act) -> Answer {
+    let told = match act.hears {
+        Hears::Deaf => {
+            busy(ctx, act).await;
+            false
+        }
+        _ => tokio::select! {
+            biased;
+            _ = ctx.cancelled() => true,
+            () = busy(ctx, act) => false,
+        },
+    };
+    match (told, act.hears) {
+        (true, Hears::Late(ms)) => {
+            pause(ms).await;
+            Ok(Some(Payload::json("\"late\"")))
+        }
+        (true, Hears::Slow(ms)) => {
+            pause(ms).await;
+            Err(Failure::new("stopped"))
+        }
+        (true, _) => Err(Failure::new("stopped")),
+        (false, _) if ctx.info().attempt <= act.fails => Err(Failure::new("planned")),
+        (false, _) => Ok(Some(Payload::json("\"done\""))),
+    }
+}
+
+/// Works, and says so now and then.
+async fn busy(ctx: &ActivityContext, act: Act) {
+    let mut left = act.work;
+    while let Some(beat) = act.beats.filter(|beat| *beat < left) {
+        pause(beat).await;
+        ctx.heartbeat(None);
+        left -= beat;
+    }
+    pause(left).await;
+}
+
+async fn pause(ms: u64) {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}

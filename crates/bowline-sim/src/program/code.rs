@@ -1,0 +1,279 @@
+//! The one workflow: it does what the node says that its input names.
+
+use std::{sync::Arc, time::Duration};
+
+use bowline_core::{
+    ActivitySpec, ChildSpec, ContinueAsNew, Failure, Ladder, Outcome, ParentClose, Payload,
+    RetryPolicy, RunId, Span, Timeouts,
+};
+use bowline_replay::{
+    Context, Delay, Ended, Handle, LocalFuture, Workflow, join_all, race, try_join_all,
+};
+
+use super::{Act, Cleanup, Close, Leaf, Node, What};
+use crate::{observer::Observer, world::World};
+
+/// The queue that everything waits in.
+pub(crate) const QUEUE: &str = "work";
+
+/// What refunds.
+pub(crate) const REFUND: &str = "refund";
+
+/// The workflow of a world.
+pub(crate) struct Flow {
+    pub(crate) world: Arc<World>,
+    pub(crate) observer: Arc<Observer>,
+}
+
+type Done = Result<(), Ended>;
+
+impl Workflow for Flow {
+    fn call(
+        &self,
+        ctx: Context,
+        input: Option<Payload>,
+    ) -> LocalFuture<'static, Result<Option<Payload>, Ended>> {
+        let (world, observer) = (self.world.clone(), self.observer.clone());
+        Box::pin(async move {
+            let run = ctx.info().run;
+            let node = input.as_ref().and_then(number).and_then(|id| world.find(id as u32));
+            let Some(node) = node else { return Ok(None) };
+            let at = At { ctx, run, observer, scope: None };
+            carry_out(at, node).await?;
+            Ok(Some(Payload::json("\"done\"")))
+        })
+    }
+}
+
+/// A number as an input.
+pub(crate) fn input(number: u64) -> Option<Payload> {
+    Some(Payload::json(number.to_string()))
+}
+
+/// The number of an input.
+pub(crate) fn number(input: &Payload) -> Option<u64> {
+    std::str::from_utf8(input.bytes.as_slice()).ok()?.parse().ok()
+}
+
+/// The name of a workflow, by the program's number.
+pub(crate) fn flow_name(node: u32) -> String {
+    format!("flow{}", node % 2)
+}
+
+/// Where in a run the code is.
+#[derive(Clone)]
+struct At {
+    ctx: Context,
+    run: RunId,
+    observer: Arc<Observer>,
+    /// The scope around that refunds.
+    scope: Option<u32>,
+}
+
+fn carry_out(at: At, node: &Node) -> LocalFuture<'static, Done> {
+    let node = node.clone();
+    Box::pin(async move {
+        match node.what {
+            What::Nothing => Ok(()),
+            What::Await(ref leaf) => leaf.start(&at, node.id).end().await,
+            What::Start(ref leaf) => {
+                let _started = leaf.start(&at, node.id);
+                Ok(())
+            }
+            What::Detach(ref leaf) => {
+                leaf.detach(&at, node.id);
+                Ok(())
+            }
+            What::Cancel(ref leaf) => leaf.start(&at, node.id).cancelled().await,
+            What::Signal => {
+                let signal = at.ctx.signals("s").recv().await;
+                at.observer.received(at.run, signal.input.as_ref().and_then(number));
+                Ok(())
+            }
+            What::Update => {
+                at.ctx.updates("u").recv().await.reply(Ok(None));
+                Ok(())
+            }
+            What::Fail => Err(Failure::new("planned").into()),
+            What::Sequence(parts) => sequence(at, &parts).await,
+            What::Join(parts) => {
+                let parts = parts.iter().map(|part| carry_out(at.clone(), part));
+                join_all(parts).await.into_iter().collect()
+            }
+            What::TryJoin(parts) => {
+                let parts = parts.iter().map(|part| carry_out(at.clone(), part));
+                try_join_all(parts).await.map(drop)
+            }
+            What::Race(parts) => race(parts.iter().map(|part| carry_out(at.clone(), part))).await.1,
+            What::Scope { body, deadline, cleanup } => {
+                scope(at, node.id, &body, deadline, cleanup).await
+            }
+            What::Shield(body) => at.ctx.clone().shield(carry_out(at, &body)).await,
+            What::Continue(next) => {
+                let next =
+                    ContinueAsNew { input: input(u64::from(next.id)), ..ContinueAsNew::default() };
+                match at.ctx.continue_as_new(next).await {}
+            }
+        }
+    })
+}
+
+/// What an earlier part has started stays until the last one is done.
+async fn sequence(at: At, parts: &[Node]) -> Done {
+    let mut beside = Vec::new();
+    for part in parts {
+        match &part.what {
+            What::Start(leaf) => beside.push(leaf.start(&at, part.id)),
+            _ => carry_out(at.clone(), part).await?,
+        }
+    }
+    Ok(())
+}
+
+async fn scope(
+    at: At,
+    id: u32,
+    body: &Node,
+    deadline: Option<u64>,
+    cleanup: Option<Cleanup>,
+) -> Done {
+    let refunds = matches!(cleanup, Some(Cleanup::Refund));
+    // Another clean-up takes what is inside out of the hands of an outer one.
+    let around = if cleanup.is_some() { None } else { at.scope };
+    let inside = At { scope: if refunds { Some(id) } else { around }, ..at.clone() };
+    let mut scope = at.ctx.scope(carry_out(inside, body));
+    if let Some(ms) = deadline {
+        scope = scope.deadline(Duration::from_millis(ms));
+    }
+    if let Some(cleanup) = cleanup {
+        let after = At { scope: None, ..at.clone() };
+        scope = scope.cleanup(async move |ctx, stopped| {
+            let completed: Vec<_> = stopped.completed.iter().map(|item| item.number).collect();
+            match cleanup {
+                Cleanup::Run(node) => carry_out(after, &node).await,
+                Cleanup::Refund => {
+                    after.observer.refunds(after.run, id, &completed);
+                    for number in completed {
+                        let spec = ActivitySpec {
+                            name: REFUND.into(),
+                            queue: QUEUE.into(),
+                            input: input(number.0),
+                            ..ActivitySpec::default()
+                        };
+                        // How it ends is no reason to leave the others.
+                        drop(ctx.activity(spec).await);
+                    }
+                    Ok(())
+                }
+            }
+        });
+    }
+    Ok(scope.await?)
+}
+
+/// Something that was started.
+enum Started {
+    Activity(Handle<ActivitySpec>),
+    Timer(Handle<Delay>),
+    Child(Handle<ChildSpec>),
+}
+
+impl Leaf {
+    fn start(&self, at: &At, id: u32) -> Started {
+        match self {
+            Self::Activity(act) => {
+                let handle = at.ctx.activity(activity(act, id)).start();
+                at.observer.schedules(at.run, handle.number(), at.scope);
+                Started::Activity(handle)
+            }
+            Self::Timer(ms) => Started::Timer(at.ctx.timer(Duration::from_millis(*ms)).start()),
+            Self::Child { node, close, retries } => {
+                Started::Child(at.ctx.child(child(node, *close, *retries)).start())
+            }
+        }
+    }
+
+    fn detach(&self, at: &At, id: u32) {
+        match self {
+            Self::Activity(act) => _ = at.ctx.activity(activity(act, id)).detach(),
+            Self::Timer(ms) => _ = at.ctx.timer(Duration::from_millis(*ms)).detach(),
+            Self::Child { node, close, retries } => {
+                let _ = at.ctx.child(child(node, *close, *retries)).detach();
+            }
+        }
+    }
+}
+
+impl Started {
+    async fn end(self) -> Done {
+        match self {
+            Self::Activity(handle) => match handle.await {
+                Outcome::Completed(_) => Ok(()),
+                Outcome::Cancelled(cause, ..) => Err(Ended::Cancelled(cause)),
+                Outcome::TimedOut(timeout) => Err(Ended::TimedOut(timeout)),
+                Outcome::Failed(failure) => Err(Ended::Failed(failure)),
+                other => Err(Failure::new(format!("{other:?}")).into()),
+            },
+            Self::Timer(handle) => handle.await.map_err(Ended::Cancelled),
+            Self::Child(handle) => handle.await.map(drop),
+        }
+    }
+
+    async fn cancelled(self) -> Done {
+        let cancelled = match self {
+            Self::Activity(handle) => Self::Activity(handle.cancel()),
+            Self::Timer(handle) => Self::Timer(handle.cancel()),
+            Self::Child(handle) => Self::Child(handle.cancel()),
+        };
+        // How it ended is no reason to fail.
+        drop(cancelled.end().await);
+        Ok(())
+    }
+}
+
+fn span(ms: u64) -> Span {
+    Span(Duration::from_millis(ms))
+}
+
+/// Quick, so that worlds stay short.
+fn retry(attempts_max: u32) -> RetryPolicy {
+    RetryPolicy {
+        initial: span(300),
+        coefficient: 2.0,
+        interval_max: None,
+        attempts_max,
+        non_retryable: Vec::new(),
+    }
+}
+
+fn activity(act: &Act, id: u32) -> ActivitySpec {
+    let silent = act.beats.map(|ms| span(ms * 3 + 2_000));
+    ActivitySpec {
+        name: format!("act{}", act.name).into(),
+        queue: QUEUE.into(),
+        input: input(u64::from(id)),
+        timeouts: Timeouts {
+            start_to_close: act.limit.map(span),
+            heartbeat: silent,
+            ..Timeouts::default()
+        },
+        retry: (act.fails > 0).then(|| retry(3)),
+        ladder: Ladder { grace: span(act.grace), step: span(500), detach: false },
+        ..ActivitySpec::default()
+    }
+}
+
+fn child(node: &Node, close: Close, retries: bool) -> ChildSpec {
+    ChildSpec {
+        name: flow_name(node.id).into(),
+        queue: QUEUE.into(),
+        input: input(u64::from(node.id)),
+        close: match close {
+            Close::Cancel => ParentClose::Cancel,
+            Close::Terminate => ParentClose::Terminate,
+            Close::Abandon => ParentClose::Abandon,
+        },
+        retry: retries.then(|| retry(2)),
+        ..ChildSpec::default()
+    }
+}

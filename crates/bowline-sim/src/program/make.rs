@@ -1,0 +1,126 @@
+//! Programs are made by chance.
+
+use super::{Act, Cleanup, Close, Hears, Leaf, Node, What};
+use crate::chance::{Chance, Draw};
+
+/// Makes a program.
+pub(crate) struct Maker {
+    chance: Chance,
+    next: u32,
+    /// How many more nodes there may be.
+    room: u32,
+    draws: u64,
+}
+
+/// How many programs' nodes are numbered apart.
+const APART: u32 = 1000;
+
+impl Maker {
+    pub(crate) fn new(chance: Chance, program: u32) -> Self {
+        let room = chance.draw("program size", u64::from(program), 0).between(2, 26);
+        Self { chance, next: program * APART, room: room as u32, draws: 0 }
+    }
+
+    fn draw(&mut self) -> Draw {
+        self.draws += 1;
+        self.chance.draw("program", u64::from(self.next), self.draws)
+    }
+
+    fn node(&mut self, what: impl FnOnce(&mut Self) -> What) -> Node {
+        let id = self.next;
+        self.next += 1;
+        self.room = self.room.saturating_sub(1);
+        Node { id, what: what(self) }
+    }
+
+    /// A whole program.
+    pub(crate) fn program(&mut self) -> Node {
+        self.node(|maker| What::Sequence(maker.some(4, 4)))
+    }
+
+    fn some(&mut self, depth: u32, most: u64) -> Vec<Node> {
+        let count = self.draw().between(1, most);
+        (0..count).map(|_| self.part(depth)).collect()
+    }
+
+    fn boxed(&mut self, depth: u32) -> Box<Node> {
+        Box::new(self.part(depth))
+    }
+
+    fn part(&mut self, depth: u32) -> Node {
+        let small = depth == 0 || self.room == 0;
+        let roll = self.draw().below(if small { 100 } else { 200 });
+        self.node(|maker| match roll {
+            0..50 => What::Await(maker.leaf(depth)),
+            50..65 => What::Start(maker.leaf(depth)),
+            65..70 => What::Detach(maker.leaf(depth)),
+            70..76 => What::Cancel(maker.leaf(depth)),
+            76..88 => What::Signal,
+            88..92 => What::Update,
+            92..98 => What::Fail,
+            98..100 => What::Nothing,
+            100..120 => What::Sequence(maker.some(depth - 1, 3)),
+            120..133 => What::Join(maker.some(depth - 1, 3)),
+            133..138 => What::TryJoin(maker.some(depth - 1, 3)),
+            138..158 => What::Race(maker.some(depth - 1, 3)),
+            158..185 => maker.scope(depth - 1),
+            185..193 => What::Shield(maker.boxed(depth - 1)),
+            _ => What::Continue(maker.boxed(depth - 1)),
+        })
+    }
+
+    fn scope(&mut self, depth: u32) -> What {
+        let roll = self.draw();
+        let deadline = roll.per_mille(300).then(|| roll.next(1).between(50, 4_000));
+        let body = self.boxed(depth);
+        let cleanup = match roll.next(2).below(10) {
+            0..4 => Some(Cleanup::Refund),
+            4..6 => Some(Cleanup::Run(self.boxed(depth.min(1)))),
+            _ => None,
+        };
+        What::Scope { body, deadline, cleanup }
+    }
+
+    fn leaf(&mut self, depth: u32) -> Leaf {
+        let roll = self.draw();
+        match roll.below(100) {
+            0..70 => Leaf::Activity(act(roll.next(1))),
+            70..82 => Leaf::Timer(roll.next(2).between(1, 3_000)),
+            _ if depth == 0 => Leaf::Activity(act(roll.next(3))),
+            _ => Leaf::Child {
+                node: self.boxed(depth - 1),
+                close: [Close::Cancel, Close::Terminate, Close::Abandon]
+                    [roll.next(4).below(3) as usize],
+                retries: roll.next(5).per_mille(250),
+            },
+        }
+    }
+}
+
+fn act(draw: Draw) -> Act {
+    let hears = match draw.next(1).below(100) {
+        0..45 => Hears::Obeys,
+        45..60 => Hears::Deaf,
+        60..80 => Hears::Late(draw.next(2).between(0, 1_500)),
+        _ => Hears::Slow(draw.next(3).between(1, 1_500)),
+    };
+    // Most are short; some outlive a lease.
+    let work = match draw.next(4).below(10) {
+        0..3 => draw.next(5).between(0, 25),
+        3..8 => draw.next(5).between(50, 3_000),
+        _ => draw.next(5).between(3_000, 40_000),
+    };
+    Act {
+        name: draw.next(6).below(2) as u8,
+        work,
+        hears,
+        fails: match draw.next(7).below(10) {
+            0..7 => 0,
+            few => (few - 6) as u32,
+        },
+        beats: draw.next(8).per_mille(250).then(|| draw.next(9).between(100, 2_000)),
+        spawns: draw.next(10).per_mille(150).then(|| draw.next(11).between(10, 5_000)),
+        grace: draw.next(12).between(100, 4_000),
+        limit: draw.next(13).per_mille(120).then(|| draw.next(14).between(500, 8_000)),
+    }
+}
