@@ -81,6 +81,11 @@ pub const REFUSALS: usize = 1_000;
 pub const QUERIES: usize = 10_000;
 /// How long the end of an attempt waits for a turn to be written with.
 pub const OFFER: Duration = Duration::from_millis(20);
+/// For how long ends of attempts go through the inbox of a run for which something else had come,
+/// while a turn on such an end was being written: it had to be had again, from the beginning.
+pub const CONTENDED: Duration = Duration::from_secs(1);
+/// Of how many runs that is remembered, for each workflow thread.
+pub const CONTENDED_RUNS: usize = 1_000;
 /// How long the start of a run waits for its first turn to be written with.
 pub const AHEAD: Duration = Duration::from_millis(5);
 /// How far a workflow thread may be behind and still be given runs that begin here.

@@ -72,7 +72,7 @@ pub(crate) fn commit<'t>(
                 return Err(Error::Fenced.into());
             }
         }
-        if commit.close.is_some() && newcomer(tx, commit).await? {
+        if commit.minds_newcomers() && newcomer(tx, commit).await? {
             return Err(Error::Conflict.into());
         }
         if commit.batch.as_ref().is_some_and(|batch| batch.first != next_event) {
@@ -146,7 +146,7 @@ async fn again(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
     Ok(Committed { version, unread, hits: Vec::new(), started })
 }
 
-/// Whether a message waits that a closing commit knows nothing of.
+/// Whether a message waits that the commit knows nothing of.
 async fn newcomer(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<bool> {
     if tx.run(commit.run).head.inbox <= commit.consumed {
         return Ok(false);

@@ -35,7 +35,7 @@ pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
             return Err(Error::Fenced.into());
         }
     }
-    if commit.close.is_some() && newcomer(tx, commit)? {
+    if commit.minds_newcomers() && newcomer(tx, commit)? {
         return Err(Error::Conflict.into());
     }
     if commit.batch.as_ref().is_some_and(|batch| batch.first != next_event) {
@@ -120,7 +120,7 @@ fn again(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
     Ok(Committed { version, unread, hits: Vec::new(), started })
 }
 
-/// Whether a message waits that a closing commit knows nothing of.
+/// Whether a message waits that the commit knows nothing of.
 fn newcomer(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<bool> {
     match tx.run(commit.run).head.inbox > commit.consumed {
         true => tx.is_unread_after(commit.run, commit.consumed, &commit.forgotten),

@@ -33,7 +33,8 @@ pub struct Commit {
     pub forgotten: Vec<Number>,
     /// Attempts of this run whose ends the decision has taken in before they stand anywhere. They
     /// are written with it, and no message is sent; where one would say anything else by now than
-    /// was foreseen, that is a [`Conflict`](crate::Error::Conflict).
+    /// was foreseen, that is a [`Conflict`](crate::Error::Conflict). So is an inbox that is ahead
+    /// of `consumed`: what was acknowledged first is heard first.
     pub ended: Vec<Foreseen>,
     /// What happened.
     pub batch: Option<Batch>,
@@ -138,6 +139,12 @@ impl Commit {
         let is_told =
             |new: &NewActivity| told.as_ref().is_some_and(|told| told.contains(&new.activity));
         self.activities.iter().all(is_told)
+    }
+
+    /// Whether a message that it does not know of is a conflict. After the close nobody would read
+    /// it; and an end that was never in the inbox is heard after all that was acknowledged before.
+    pub fn minds_newcomers(&self) -> bool {
+        self.close.is_some() || !self.ended.is_empty()
     }
 
     /// Whether those who wait for the run's end must look afterwards.

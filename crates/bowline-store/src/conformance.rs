@@ -163,7 +163,8 @@ macro_rules! conformance {
             an_end_is_written_with_the_decision
             an_end_may_close_its_run
             a_repeated_decision_counts_once
-            a_message_in_between_waits
+            what_was_acknowledged_first_comes_first
+            a_dropped_message_is_not_overtaken
             what_is_not_as_foreseen_is_a_conflict
         }
         $crate::conformance_group! { $open, member:

@@ -78,6 +78,11 @@ impl Net {
         self.owed.lock().runs.remove(&run);
     }
 
+    /// Whether an inbox is known to have grown, and nobody has begun to read it since.
+    pub(crate) fn is_owed(&self, run: RunId) -> bool {
+        self.owed.lock().runs.contains(&run)
+    }
+
     fn take(&self) -> Option<Owed> {
         let dirty = self.dirty.swap(false, Ordering::AcqRel);
         dirty.then(|| std::mem::take(&mut *self.owed.lock()))

@@ -108,7 +108,10 @@ pub(super) async fn inboxes(worker: Arc<Worker>) {
             core.spawn(async move {
                 match worker.core.unread(run).await {
                     Ok(inbox) => worker.threads.inbox(run, inbox).await,
-                    Err(error) => tracing::error!(%run, %error, "an inbox could not be read"),
+                    Err(error) => {
+                        worker.threads.no_inbox(run);
+                        tracing::error!(%run, %error, "an inbox could not be read");
+                    }
                 }
             });
         }

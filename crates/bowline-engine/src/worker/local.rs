@@ -12,6 +12,7 @@ use crate::engine::{
 
 impl Local for Worker {
     fn inbox_grew(&self, run: RunId) {
+        self.threads.inbox_grew(run);
         self.dispatch.inbox_grew(run);
     }
 
@@ -29,7 +30,7 @@ impl Local for Worker {
 
     fn everything(&self) {
         self.dispatch.turns.notify_one();
-        self.threads.held().into_iter().for_each(|run| self.dispatch.inbox_grew(run));
+        self.threads.held().into_iter().for_each(|run| self.inbox_grew(run));
         self.queues.values().for_each(|lane| lane.bell.ring());
     }
 
@@ -83,7 +84,7 @@ impl Local for Worker {
         // A run that is held nowhere is claimed, or has gone on as another one.
         let all = owed.all || !owed.runs.is_subset(&held);
         let runs = if all { held } else { owed.runs };
-        runs.into_iter().for_each(|run| self.dispatch.inbox_grew(run));
+        runs.into_iter().for_each(|run| self.inbox_grew(run));
     }
 
     fn lost(&self, attempt: AttemptRef) {

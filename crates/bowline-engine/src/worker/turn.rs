@@ -216,8 +216,21 @@ impl Threads {
         drop(self.seat_of(run).shared.take(run));
     }
 
+    /// An inbox has grown, and is about to be read: ends of attempts come after what is in it.
+    pub(super) fn inbox_grew(&self, run: RunId) {
+        let shared = self.seat_of(run).shared;
+        if shared.holds(run) {
+            shared.expect_mail(run, true);
+        }
+    }
+
     pub(super) async fn inbox(&self, run: RunId, inbox: Vec<Received>) {
         self.seat_of(run).send(Work::Inbox(run, inbox)).await;
+    }
+
+    /// An inbox could not be read.
+    pub(super) fn no_inbox(&self, run: RunId) {
+        self.seat_of(run).shared.expect_mail(run, false);
     }
 
     /// A run is closed: its code is not needed any more. If the thread is too busy to hear it now,

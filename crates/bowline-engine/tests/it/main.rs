@@ -42,6 +42,7 @@ mod query;
 mod race_child;
 mod race_claim;
 mod race_close;
+mod race_order;
 mod race_outcome;
 mod race_stop;
 mod race_takeover;

@@ -1,13 +1,13 @@
 //! Ends of attempts that are written with the decision that they led to.
 
-use bowline_core::{Ending, Epoch, Failure, Fence, Payload, Status, Step};
+use bowline_core::{Ending, Epoch, EventId, Failure, Fence, Message, Payload, Status, Step};
 
 use super::{
     Harness,
     turn::{Turn, cause, signal, spec},
     world::{World, heartbeat},
 };
-use crate::{ClaimedActivity, Error, Foreseen, Proof, Renewal, Settle};
+use crate::{ClaimedActivity, Error, Foreseen, Posted, Proof, Renewal, Settle};
 
 fn begun(world: &World<'_>) -> ClaimedActivity {
     let run = world.start(&format!("run-{}", world.id()));
@@ -65,14 +65,40 @@ pub fn a_repeated_decision_counts_once(harness: &dyn Harness) {
     assert_eq!(world.commit(again).expect("it is done").version, version);
 }
 
-/// A message that came meanwhile is in nobody's way: it waits for the next turn.
-pub fn a_message_in_between_waits(harness: &dyn Harness) {
+/// A message was acknowledged before the end was: the decision does not know of it, and would have
+/// the run hear of the end first. It is refused whole, and the end comes after the message.
+pub fn what_was_acknowledged_first_comes_first(harness: &dyn Harness) {
     let world = World::new(harness);
     let claimed = begun(&world);
-    let decided = turn(&world, &claimed, foreseen(&world, &claimed));
+    let seen = foreseen(&world, &claimed);
+    let decided = turn(&world, &claimed, seen.clone());
     world.post(claimed.run, signal("hello", "r")).expect("the run is open");
-    let done = world.commit(decided).expect("it is as foreseen");
-    assert_eq!(done.unread.len(), 1, "the signal is told now");
+    let (head, rows) = (world.head(claimed.run), world.rows(claimed.run));
+    let refused = world.commit(decided);
+    assert!(matches!(refused, Err(Error::Conflict)), "{refused:?}");
+    assert_eq!((world.head(claimed.run), world.rows(claimed.run)), (head, rows));
+    let knowing = world.commit(turn(&world, &claimed, seen)).expect("it knows of the signal");
+    assert_eq!(knowing.unread, [], "the signal was read");
+    let claimed = begun(&world);
+    let Foreseen { settle, message: end } = foreseen(&world, &claimed);
+    world.post(claimed.run, signal("hello", "r")).expect("the run is open");
+    assert_eq!(world.report(settle).step, Step::Ended);
+    let inbox = world.inbox(claimed.run);
+    let told: Vec<bool> = inbox.iter().map(|own| *own == end).collect();
+    assert_eq!(told.len(), 2, "{inbox:?}");
+    assert!(!told[0], "the signal comes first: {inbox:?}");
+}
+
+/// A message that the decision drops unread is none that it does not know of.
+pub fn a_dropped_message_is_not_overtaken(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let claimed = begun(&world);
+    let mut decided = turn(&world, &claimed, foreseen(&world, &claimed));
+    let posted = world.post(claimed.run, Message::FireTimer(EventId(1)));
+    let Ok(Posted::Delivered(_, number)) = posted else { panic!("{posted:?}") };
+    decided.commit.forgotten.push(number);
+    let done = world.commit(decided).expect("nothing comes before it");
+    assert_eq!(done.unread, []);
 }
 
 /// An attempt that was cancelled, has said something, was reported, or belongs to somebody else is

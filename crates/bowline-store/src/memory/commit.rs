@@ -68,7 +68,7 @@ impl Data {
             }
         }
         let mut unread = row.inbox.keys().filter(|number| **number > commit.consumed);
-        if commit.close.is_some() && unread.any(|number| !commit.forgotten.contains(number)) {
+        if commit.minds_newcomers() && unread.any(|number| !commit.forgotten.contains(number)) {
             return Err(Error::Conflict);
         }
         let last = row.batches.last().map_or(EventId(0), |batch| batch.last);

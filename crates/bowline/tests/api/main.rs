@@ -5,6 +5,7 @@ mod agent;
 mod cancelling;
 mod client;
 mod mistakes;
+mod order;
 mod quote;
 mod transaction;
 mod trip;

@@ -23,6 +23,8 @@ pub(super) struct Cached {
     pub(super) unread: BTreeMap<Number, Received>,
     /// Ends of attempts that no turn has seen.
     pub(super) offers: Vec<Offer>,
+    /// Whether the commit that is on its way carries such ends.
+    pub(super) carries: bool,
     /// When it was last used, by the thread's own count.
     pub(super) used: u64,
 }
@@ -39,6 +41,7 @@ impl Cached {
             next: None,
             unread: BTreeMap::new(),
             offers: Vec::new(),
+            carries: false,
             used: 0,
         }
     }
@@ -65,11 +68,16 @@ impl Cached {
         self.state.is_some() && self.unread.is_empty() && self.offers.is_empty()
     }
 
-    /// Everything that the next turn is about.
-    pub(super) fn take_news(&mut self, now: Time) -> (Vec<Received>, Taken) {
+    /// Everything that the next turn is about. Where mail is on its way, ends of attempts wait for
+    /// it: they come after it.
+    pub(super) fn take_news(&mut self, now: Time, expects_mail: bool) -> (Vec<Received>, Taken) {
         let mut inbox: Vec<Received> = std::mem::take(&mut self.unread).into_values().collect();
         let last = inbox.last().map_or(self.consumed, |received| received.number);
-        let taken = Taken::of(std::mem::take(&mut self.offers));
+        let taken = match expects_mail {
+            true => Taken::default(),
+            false => Taken::of(std::mem::take(&mut self.offers)),
+        };
+        self.carries = !taken.ended.is_empty();
         inbox.extend(taken.received(last, now));
         (inbox, taken)
     }

@@ -4,6 +4,8 @@
 //! In:    an end that the worker foresees to reach the run as it is.
 //! Out:   whether a turn has written it.
 //! Never: keeps an end from the store for long. What no turn has taken in time is settled alone.
+//!        Nor is it heard before what was acknowledged before it: a turn that knows of mail on its
+//!        way leaves ends alone, and a commit that carries one compares the inbox.
 
 use std::sync::Arc;
 
@@ -41,7 +43,7 @@ impl Taken {
     }
 
     /// As messages. They were never in the inbox, so they come after what was, and have no number
-    /// of their own.
+    /// of their own. Whether something has come that nobody here knows of, their commit finds out.
     pub(super) fn received(&self, last: Number, at: Time) -> impl Iterator<Item = Received> {
         let messages = self.ended.iter().map(|foreseen| foreseen.message.clone());
         messages.map(move |message| Received { number: last, at, message })
@@ -66,7 +68,7 @@ impl Threads {
     pub(in crate::worker) async fn offer(&self, foreseen: Foreseen) -> bool {
         let run = foreseen.settle.run;
         let seat = self.seat_of(run);
-        if !seat.shared.holds(run) {
+        if !seat.shared.holds(run) || seat.shared.is_contended(run, self.core.now()) {
             return false;
         }
         let waiting = Arc::new(Mutex::new(Some(foreseen)));

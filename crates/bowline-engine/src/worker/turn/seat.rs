@@ -120,6 +120,10 @@ pub(super) struct Shared {
     pub(super) gone: CancellationToken,
     held: Mutex<BTreeMap<RunId, Held>>,
     answers: Mutex<Answers>,
+    /// Runs whose inbox has grown, and is on its way to the thread.
+    grown: Mutex<BTreeSet<RunId>>,
+    /// Runs for which something came while an end was being written, and until when that counts.
+    contended: Mutex<BTreeMap<RunId, Time>>,
 }
 
 /// What holding a run means: the lease, and its place in memory. The place is taken until the
@@ -155,6 +159,32 @@ impl Shared {
     /// What was left.
     pub(super) fn take_answers(&self) -> Vec<Answer> {
         std::mem::take(&mut self.answers.lock().left)
+    }
+
+    /// An inbox has grown: the thread is about to be told what is in it, or was.
+    pub(super) fn expect_mail(&self, run: RunId, is_expected: bool) {
+        let mut grown = self.grown.lock();
+        match is_expected {
+            true => drop(grown.insert(run)),
+            false => drop(grown.remove(&run)),
+        }
+    }
+
+    pub(super) fn expects_mail(&self, run: RunId) -> bool {
+        self.grown.lock().contains(&run)
+    }
+
+    /// A turn on the end of an attempt was not written, because something had come before it.
+    pub(super) fn contend(&self, run: RunId, now: Time) {
+        let mut contended = self.contended.lock();
+        contended.retain(|_, until| now < *until);
+        if contended.len() < limits::CONTENDED_RUNS {
+            contended.insert(run, now.after(limits::CONTENDED));
+        }
+    }
+
+    pub(super) fn is_contended(&self, run: RunId, now: Time) -> bool {
+        self.contended.lock().get(&run).is_some_and(|until| now < *until)
     }
 
     /// The thread will have this run.

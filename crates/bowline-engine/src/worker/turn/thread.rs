@@ -187,6 +187,7 @@ impl Thread {
     }
 
     fn inbox(&mut self, run: RunId, inbox: Vec<Received>) {
+        self.seat.shared.expect_mail(run, false);
         if let Some(cached) = self.cache.touch(run) {
             cached.receive(inbox);
             self.turn(run);
@@ -231,6 +232,9 @@ impl Thread {
             }
             // What the code did in memory is not what history says: only a replay can tell.
             Err(error) => {
+                if cached.carries {
+                    self.seat.shared.contend(run, self.core.now());
+                }
                 tracing::debug!(%run, %error, "the turn was not written; it is replayed");
                 self.let_go(run);
             }
@@ -281,7 +285,8 @@ impl Thread {
         if !cached.is_ready() {
             return;
         }
-        let (inbox, taken) = cached.take_news(self.core.now());
+        let expects_mail = self.core.net.is_owed(run) || self.seat.shared.expects_mail(run);
+        let (inbox, taken) = cached.take_news(self.core.now(), expects_mail);
         if inbox.is_empty() {
             return;
         }
