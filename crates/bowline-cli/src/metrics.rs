@@ -30,6 +30,8 @@ impl Page {
         self.counter("bowline_control_polls_total", about, m.control_polls);
         let about = "How often this server was given up by others, and entered again";
         self.counter("bowline_rejoins_total", about, m.rejoins);
+        let about = "Runs set aside because bytes of them do not read";
+        self.counter("bowline_runs_set_aside_total", about, m.runs_set_aside);
         let about = "From the decision to cancel an activity until its worker was told";
         self.histogram("bowline_cancel_delivery_seconds", about, &m.cancel_delivery);
         let about = "From there until the running code looked";

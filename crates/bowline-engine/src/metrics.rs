@@ -35,6 +35,9 @@ pub struct Metrics {
     pub control_polls: u64,
     /// How often others had given this process up, and it entered the store again.
     pub rejoins: u64,
+    /// How often a run was set aside because bytes of it do not read, so that nobody else waits
+    /// for it.
+    pub runs_set_aside: u64,
     /// How many notices they were handed by then; one that had to be handed out again counts twice.
     pub control_notices: u64,
     /// What became of the notices for remote workers, by namespace.
@@ -96,6 +99,7 @@ pub(crate) struct Meter {
     pub(crate) notices_failed: Counter,
     pub(crate) control_polls: Counter,
     pub(crate) rejoins: Counter,
+    pub(crate) runs_set_aside: Counter,
     pub(crate) control_notices: Counter,
     commands: Mutex<BTreeMap<(Namespace, CommandOutcome), u64>>,
     pub(crate) cancel_delivery: Buckets,
@@ -161,6 +165,7 @@ impl Meter {
             notices_failed: self.notices_failed.value(),
             control_polls: self.control_polls.value(),
             rejoins: self.rejoins.value(),
+            runs_set_aside: self.runs_set_aside.value(),
             control_notices: self.control_notices.value(),
             commands: self.commands.lock().clone(),
             cancel_delivery: self.cancel_delivery.snapshot(),

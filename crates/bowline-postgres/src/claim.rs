@@ -44,7 +44,7 @@ pub(crate) async fn claim_runs(shared: &Shared, claim: &ClaimRuns) -> Outcome<Ve
             }
             Ok(None) => {}
             Err(Fault::Said(Error::Corrupt { corrupt, .. })) => {
-                let aside = aside::set_aside(shared, run, corrupt.to_string(), claim.now).await;
+                let aside = aside::give_back(shared, run, corrupt.to_string(), claim.now).await;
                 aside.map_err(|fault| unsure(fault, true))?;
             }
             Err(fault) => return Err(unsure(fault, true)),

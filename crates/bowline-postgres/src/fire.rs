@@ -7,6 +7,7 @@ use bowline_store::{AttemptHit, Fired, Hint};
 use futures_util::future::BoxFuture;
 
 use crate::{
+    aside::{self, Found},
     blob::{self, count},
     db::{Db, Outcome, Value},
     run,
@@ -16,16 +17,30 @@ use crate::{
 };
 
 pub(crate) async fn fire(shared: &Shared, now: Time, limit: usize) -> Outcome<Fired> {
-    let due = due(shared, now, limit).await?;
-    let mut fired = match due.is_empty() {
-        true => Fired::default(),
-        false => work::attempt(shared, &Due { due, now }, ring_all).await?,
-    };
+    let mut found = Found::new(now);
+    let due = due(shared, now, limit, &mut found).await?;
+    let mut fired = ring_readable(shared, Due { due, now }, &mut found).await?;
+    fired.aside = found.runs;
     fired.runs.sort_unstable();
     fired.runs.dedup();
     // What rang has rung: if what comes next cannot be told, it is asked for again at once.
     fired.next = look_ahead(shared, now).await.unwrap_or(Some(now));
     Ok(fired)
+}
+
+/// Rings what can be rung; a run that does not read is put aside, and its alarms are put off.
+async fn ring_readable(shared: &Shared, mut due: Due, found: &mut Found) -> Outcome<Fired> {
+    while !due.due.is_empty() {
+        let rang = work::attempt(shared, &due, ring_all).await;
+        match found.step(shared, rang).await? {
+            Ok(fired) => return Ok(fired),
+            Err(run) => {
+                aside::put_off(shared, run, due.now).await?;
+                due.due.retain(|(own, _)| *own != run);
+            }
+        }
+    }
+    Ok(Fired::default())
 }
 
 async fn look_ahead(shared: &Shared, now: Time) -> Outcome<Option<Time>> {
@@ -47,13 +62,27 @@ struct Due {
 pub(crate) const DUE: &str = "SELECT namespace, run, due, what FROM @alarms \
     WHERE due <= $1 ORDER BY due, namespace, run, substring(what FROM 6), what LIMIT $2";
 
-async fn due(shared: &Shared, now: Time, limit: usize) -> Outcome<Vec<(RunId, Alarm)>> {
+async fn due(
+    shared: &Shared,
+    now: Time,
+    limit: usize,
+    found: &mut Found,
+) -> Outcome<Vec<(RunId, Alarm)>> {
     let lent = shared.lend().await?;
     let rows = Db::own(&lent, shared).rows(DUE, &[&now.0, &count(limit)]).await?;
-    Ok(readable(&rows).collect())
+    drop(lent);
+    let mut due = Vec::with_capacity(rows.len());
+    for row in &rows {
+        match found.step(shared, alarm(row)).await? {
+            Ok(alarm) => due.push(alarm),
+            // The others of its run stand behind it, and ring when these ring.
+            Err(run) => aside::put_off(shared, run, now).await?,
+        }
+    }
+    Ok(due)
 }
 
-/// What does not read cannot ring; a check of the database would name it.
+/// What does not read cannot ring.
 fn readable(rows: &[crate::row::Row]) -> impl Iterator<Item = (RunId, Alarm)> {
     rows.iter().filter_map(|row| alarm(row).ok())
 }

@@ -11,7 +11,8 @@ use bowline_store::{
 use futures_util::future::BoxFuture;
 
 use crate::{
-    activity, aside,
+    activity,
+    aside::{self, Found},
     blob::{self, count, int, number},
     db::{Db, Outcome, Value},
     fault::Fault,
@@ -93,25 +94,26 @@ pub(crate) async fn renew(shared: &Shared, renewal: &Renewal) -> Outcome<Renewed
     shared.lease(epoch, renewal.lease);
     let marked = marked(Db::own(&lent, shared), epoch).await?;
     drop(lent);
+    let mut found = Found::new(renewal.now);
     let heartbeats =
         match renewal.heartbeats.is_empty() && renewal.sightings.is_empty() && marked.is_empty() {
             true => Vec::new(),
-            false => work::attempt(shared, &Report { renewal, marked }, report).await?,
+            false => report_readable(shared, renewal, marked, &mut found).await?,
         };
-    let lent = shared.lend().await?;
-    let mut cancels = cancels(Db::own(&lent, shared), epoch).await?;
+    let mut cancels = cancels(shared, epoch, &mut found).await?;
     if !renewal.controls.is_empty() {
-        cancels.extend(undelivered(Db::own(&lent, shared), &renewal.controls).await?);
+        cancels.extend(undelivered(shared, &renewal.controls, &mut found).await?);
     }
+    let lent = shared.lend().await?;
     let inventory = match renewal.inventory {
         true => inventory(Db::own(&lent, shared), epoch).await?,
         false => Vec::new(),
     };
     drop(lent);
     if renewal.leave {
-        leave(shared, epoch, renewal.now).await?;
+        leave(shared, epoch, &mut found).await?;
     }
-    Ok(Renewed { heartbeats, cancels, inventory })
+    Ok(Renewed { heartbeats, cancels, inventory, aside: found.runs })
 }
 
 /// Every activity that has an attempt of the member.
@@ -127,6 +129,27 @@ struct Report<'r> {
     renewal: &'r Renewal,
     /// Started attempts of the member that a mark may cover.
     marked: Vec<(RunId, EventId)>,
+    /// Runs that do not read. Code whose end nobody can write down, and whom no cancel can reach,
+    /// must not go on: nobody knows of its attempts.
+    unreadable: BTreeSet<RunId>,
+}
+
+/// Reports of what reads.
+async fn report_readable(
+    shared: &Shared,
+    renewal: &Renewal,
+    marked: Vec<(RunId, EventId)>,
+    found: &mut Found,
+) -> Outcome<Vec<HeartbeatReply>> {
+    let mut all = Report { renewal, marked, unreadable: BTreeSet::new() };
+    loop {
+        let reported = work::attempt(shared, &all, report).await;
+        match found.step(shared, reported).await? {
+            Ok(replies) => return Ok(replies),
+            Err(run) if all.unreadable.insert(run) => {}
+            Err(run) => return Err(Error::Backend(format!("run {run} is met again")).into()),
+        }
+    }
 }
 
 fn report<'t>(
@@ -134,16 +157,18 @@ fn report<'t>(
     report: &'t Report<'_>,
 ) -> BoxFuture<'t, Outcome<Vec<HeartbeatReply>>> {
     Box::pin(async move {
-        let Report { renewal, marked } = report;
+        let Report { renewal, marked, unreadable } = report;
+        let reads = |run: &RunId| !unreadable.contains(run);
+        let marked = || marked.iter().filter(|(run, _)| reads(run));
         let mut wants = Wants::default();
         let beats = renewal.heartbeats.iter().map(|beat| beat.attempt);
         let seen = renewal.sightings.iter().map(|seen| seen.attempt);
-        for AttemptRef { run, activity, .. } in beats.chain(seen) {
+        for AttemptRef { run, activity, .. } in beats.chain(seen).filter(|own| reads(&own.run)) {
             wants.runs.insert(run);
             wants.activities.insert((run, activity));
         }
-        wants.runs.extend(marked.iter().map(|(run, _)| *run));
-        wants.activities.extend(marked);
+        wants.runs.extend(marked().map(|(run, _)| *run));
+        wants.activities.extend(marked());
         wants.epochs.insert(renewal.epoch);
         for beat in &renewal.heartbeats {
             if let Proof::Native(fence) = &beat.proof {
@@ -151,7 +176,7 @@ fn report<'t>(
             }
         }
         tx.prefetch(wants).await?;
-        for (run, activity) in marked {
+        for (run, activity) in marked() {
             if tx.find(*run).await?.is_some()
                 && let Some(mut own) = tx.activity(*run, *activity).await?
                 && own.live.started().is_some()
@@ -161,9 +186,12 @@ fn report<'t>(
         }
         let mut replies = Vec::with_capacity(renewal.heartbeats.len());
         for beat in &renewal.heartbeats {
-            replies.push(heartbeat(tx, beat, renewal.now).await?);
+            replies.push(match reads(&beat.attempt.run) {
+                true => heartbeat(tx, beat, renewal.now).await?,
+                false => HeartbeatReply::Gone,
+            });
         }
-        for sighting in &renewal.sightings {
+        for sighting in renewal.sightings.iter().filter(|seen| reads(&seen.attempt.run)) {
             sight(tx, sighting).await?;
         }
         Ok(replies)
@@ -225,20 +253,30 @@ async fn sight(tx: &mut Tx<'_>, sighting: &Sighting) -> Outcome<()> {
 }
 
 /// Every cancel that stands against an attempt of the member.
-async fn cancels(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<AttemptHit>> {
-    let rows = db.rows(&cancelled(), &[&int(epoch.0)]).await?;
+async fn cancels(shared: &Shared, epoch: Epoch, found: &mut Found) -> Outcome<Vec<AttemptHit>> {
+    let lent = shared.lend().await?;
+    let rows = Db::own(&lent, shared).rows(&cancelled(), &[&int(epoch.0)]).await?;
+    drop(lent);
     let mut hits = Vec::new();
     for row in &rows {
-        hits.extend(activity::read(row)?.cancelled_hit());
+        let own = found.read(shared, activity::read(row)).await?;
+        hits.extend(own.and_then(|own| own.cancelled_hit()));
     }
     Ok(hits)
 }
 
 /// Cancels of remote workers' attempts that these are not known to have.
-async fn undelivered(db: Db<'_>, controls: &[ControlQueue]) -> Outcome<Vec<AttemptHit>> {
+async fn undelivered(
+    shared: &Shared,
+    controls: &[ControlQueue],
+    found: &mut Found,
+) -> Outcome<Vec<AttemptHit>> {
+    let lent = shared.lend().await?;
+    let rows = Db::own(&lent, shared).rows(&untold(), &[]).await?;
+    drop(lent);
     let mut hits = Vec::new();
-    for row in &db.rows(&untold(), &[]).await? {
-        let own = activity::read(row)?;
+    for row in &rows {
+        let Some(own) = found.read(shared, activity::read(row)).await? else { continue };
         let told = own.live.cancel.as_ref().is_none_or(|record| record.delivered_at.is_some());
         let hit = own.cancelled_hit().filter(|hit| match &hit.holder {
             Holder::Remote { control, .. } => controls.contains(control),
@@ -267,7 +305,7 @@ pub(crate) fn cancelled() -> String {
 
 /// Gives everything back, a chunk at a time. Whatever is not given back when this is broken off is
 /// swept up by somebody else.
-async fn leave(shared: &Shared, epoch: Epoch, now: Time) -> Outcome<()> {
+async fn leave(shared: &Shared, epoch: Epoch, found: &mut Found) -> Outcome<()> {
     let lent = shared.lend().await?;
     end(Db::own(&lent, shared), epoch).await?;
     drop(lent);
@@ -277,14 +315,14 @@ async fn leave(shared: &Shared, epoch: Epoch, now: Time) -> Outcome<()> {
         if lost.is_empty() {
             break;
         }
-        lose_all(shared, &lost, now).await?;
+        lose_all(shared, &lost, found).await?;
     }
     loop {
         let held = held_runs(shared, Some(epoch), limits::LOSE_MAX).await?;
         if held.is_empty() {
             return Ok(());
         }
-        release_all(shared, &held, now).await?;
+        release_all(shared, &held, found).await?;
     }
 }
 
@@ -335,26 +373,22 @@ pub(crate) async fn held_runs(
 
 /// Attempts whose members are dead are over, or tried again. A run that does not read is put aside,
 /// and keeps nobody else waiting.
-pub(crate) async fn lose_all(shared: &Shared, lost: &[Lost], now: Time) -> Outcome<()> {
+pub(crate) async fn lose_all(shared: &Shared, lost: &[Lost], found: &mut Found) -> Outcome<()> {
     let mut lost = lost.to_vec();
-    loop {
-        let Some(run) = unreadable(shared, lose_some(shared, &lost, now).await, now).await? else {
-            return Ok(());
-        };
-        lost.retain(|lost| lost.run != run);
-    }
-}
-
-/// Puts a run aside because of which something could not be done, and answers which.
-async fn unreadable(shared: &Shared, done: Outcome<()>, now: Time) -> Outcome<Option<RunId>> {
-    match done {
-        Ok(()) => Ok(None),
-        Err(Fault::Said(Error::Corrupt { run, corrupt })) => {
-            aside::give_up(shared, run, corrupt.to_string(), now).await?;
-            Ok(Some(run))
+    while !lost.is_empty() {
+        let done = lose_some(shared, &lost, found.now).await;
+        let Err(run) = found.step(shared, done).await? else { return Ok(()) };
+        // One of its attempts does not read, or all of them.
+        for one in lost.extract_if(.., |lost| lost.run == run) {
+            match lose_some(shared, &[one], found.now).await {
+                Err(Fault::Said(Error::Corrupt { .. })) => {
+                    aside::give_up_attempt(shared, run, one.activity).await?;
+                }
+                done => done?,
+            }
         }
-        Err(fault) => Err(fault),
     }
+    Ok(())
 }
 
 async fn lose_some(shared: &Shared, lost: &[Lost], now: Time) -> Outcome<()> {
@@ -394,13 +428,13 @@ async fn lose_attempt(tx: &mut Tx<'_>, lost: Lost, now: Time) -> Outcome<()> {
 pub(crate) async fn release_all(
     shared: &Shared,
     held: &[(RunId, Epoch)],
-    now: Time,
+    found: &mut Found,
 ) -> Outcome<()> {
     let mut held = held.to_vec();
     loop {
-        let Some(run) = unreadable(shared, release_some(shared, &held).await, now).await? else {
-            return Ok(());
-        };
+        let done = release_some(shared, &held).await;
+        let Err(run) = found.step(shared, done).await? else { return Ok(()) };
+        aside::give_up_run(shared, run).await?;
         held.retain(|(own, _)| *own != run);
     }
 }

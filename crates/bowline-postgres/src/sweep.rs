@@ -7,6 +7,7 @@ mod owed;
 use bowline_store::{Error, Sweep, Swept};
 
 use crate::{
+    aside::Found,
     blob::int,
     db::{Db, Outcome},
     limits, member,
@@ -25,15 +26,15 @@ pub(crate) async fn sweep(shared: &Shared, sweep: &Sweep) -> Outcome<Swept> {
         return Err(Error::Fenced.into());
     }
     drop(lent);
-    let mut room = Room(sweep.limit);
+    let (mut room, mut found) = (Room(sweep.limit), Found::new(sweep.now));
     member::fence(shared, sweep.epoch).await?;
     let more = [
-        owed::materialise(shared, &mut room, sweep.now).await?,
-        mark::fold_all(shared, &mut room).await?,
-        lose(shared, sweep, &mut room).await?,
-        release(shared, sweep, &mut room).await?,
+        owed::materialise(shared, &mut room, &mut found).await?,
+        mark::fold_all(shared, &mut room, &mut found).await?,
+        lose(shared, &mut room, &mut found).await?,
+        release(shared, &mut room, &mut found).await?,
         forget::receipts(shared, sweep.now, &mut room).await?,
-        forget::runs(shared, sweep, &mut room).await?,
+        forget::runs(shared, sweep, &mut room, &mut found).await?,
         forget::graves(shared, &mut room).await?,
     ];
     forget::asks(shared, sweep.now).await?;
@@ -41,7 +42,8 @@ pub(crate) async fn sweep(shared: &Shared, sweep: &Sweep) -> Outcome<Swept> {
         member::forget(shared, limits::LOSE_MAX).await?;
     }
     let next = forget::next(shared).await?;
-    Ok(Swept { rows: sweep.limit - room.0, more: more.contains(&true), next })
+    let (more, aside) = (more.contains(&true), found.runs);
+    Ok(Swept { rows: sweep.limit - room.0, more, aside, next })
 }
 
 /// How many rows may still be touched.
@@ -62,23 +64,23 @@ impl Room {
 }
 
 /// Attempts of dead members are lost.
-async fn lose(shared: &Shared, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+async fn lose(shared: &Shared, room: &mut Room, found: &mut Found) -> Outcome<bool> {
     let mut lost = member::held_attempts(shared, None, room.look()).await?;
     let more = room.0 < lost.len();
     lost.truncate(room.0);
     for chunk in lost.chunks(limits::LOSE_MAX) {
-        member::lose_all(shared, chunk, sweep.now).await?;
+        member::lose_all(shared, chunk, found).await?;
     }
     room.spend(lost.len());
     Ok(more)
 }
 
-async fn release(shared: &Shared, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+async fn release(shared: &Shared, room: &mut Room, found: &mut Found) -> Outcome<bool> {
     let mut held = member::held_runs(shared, None, room.look()).await?;
     let more = room.0 < held.len();
     held.truncate(room.0);
     for chunk in held.chunks(limits::LOSE_MAX) {
-        member::release_all(shared, chunk, sweep.now).await?;
+        member::release_all(shared, chunk, found).await?;
     }
     room.spend(held.len());
     Ok(more)

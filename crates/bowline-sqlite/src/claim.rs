@@ -3,14 +3,13 @@
 //! The index names candidates; the row decides. Earlier calls of the same group may have taken a
 //! candidate already, so more are asked for until there are enough, or no more.
 
-use bowline_core::{Holder, Place, RunId, Time, Token, start};
+use bowline_core::{Holder, Place, RunId, Token, start};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, HolderKind, Quarantine, Read,
-    Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, HolderKind, Read, Want,
     ready::{Change, Standing},
 };
 
-use crate::{db::Outcome, fault::Fault, read, tx::Tx};
+use crate::{aside, db::Outcome, fault::Fault, read, tx::Tx};
 
 pub(crate) fn claim_runs(tx: &mut Tx<'_>, claim: &ClaimRuns) -> Outcome<Vec<ClaimedRun>> {
     tx.alive(claim.epoch)?;
@@ -42,7 +41,7 @@ pub(crate) fn claim_runs(tx: &mut Tx<'_>, claim: &ClaimRuns) -> Outcome<Vec<Clai
 fn claim_run(tx: &mut Tx<'_>, claim: &ClaimRuns, id: RunId) -> Outcome<Option<ClaimedRun>> {
     match try_claim(tx, claim, id) {
         Err(Fault::Said(Error::Corrupt { run, corrupt })) if run == id => {
-            set_aside(tx, id, corrupt.to_string(), claim.now)?;
+            aside::set_aside(tx, id, corrupt.to_string(), claim.now)?;
             Ok(None)
         }
         other => other,
@@ -71,31 +70,6 @@ fn try_claim(tx: &mut Tx<'_>, claim: &ClaimRuns, id: RunId) -> Outcome<Option<Cl
     tx.edit(id).head.holder = Some(fence);
     read.head.holder = Some(fence);
     Ok(Some(ClaimedRun { read, fence: Some(fence) }))
-}
-
-/// Puts a run that does not read into quarantine, where people see it and the others are not held
-/// up by it. If even its row does not read, it only leaves the queue.
-fn set_aside(tx: &mut Tx<'_>, id: RunId, reason: String, now: Time) -> Outcome<()> {
-    match tx.find(id) {
-        Ok(Some(_)) => {
-            tx.edit(id).head.quarantine = Some(Quarantine { since: now, failures: 1, reason });
-            Ok(())
-        }
-        Ok(None) | Err(Fault::Said(Error::Corrupt { .. })) => {
-            tx.change(Change::Run(Standing {
-                run: id,
-                name: Default::default(),
-                queue: Default::default(),
-                inbox: Default::default(),
-                turn: false,
-                remote_turn: None,
-                intake: false,
-                holder: None,
-            }));
-            Ok(())
-        }
-        Err(fault) => Err(fault),
-    }
 }
 
 pub(crate) fn claim_activities(

@@ -1,9 +1,14 @@
 //! Alarms ring: the row goes, and the run or the activity hears of it.
 
-use bowline_core::{Alarm, AlarmKind, EventId, Place, RunId, Time, time_out};
+use bowline_core::{Alarm, AlarmKind, Place, RunId, Time, time_out};
 use bowline_store::{AttemptHit, Fired};
 
-use crate::{db::Outcome, tx::Tx};
+use crate::{
+    activity::Activity,
+    aside::{self, Found},
+    db::Outcome,
+    tx::Tx,
+};
 
 /// A moment, and how much may be done then.
 #[derive(Clone, Copy)]
@@ -16,9 +21,14 @@ pub(crate) fn fire(tx: &mut Tx<'_>, fire: &Fire) -> Outcome<Fired> {
     let Fire { now, limit } = *fire;
     tx.mind.index.wake(now);
     let mut fired = Fired::default();
+    let mut found = Found::new(now);
     for (run, alarm) in tx.mind.index.due(now, limit) {
-        ring(tx, run, alarm, now, &mut fired)?;
+        let rang = ring(tx, run, alarm, now, &mut fired);
+        if found.step(tx, run, rang)?.is_none() {
+            aside::put_off(tx, run, alarm, now)?;
+        }
     }
+    fired.aside = found.runs;
     fired.runs.sort_unstable();
     fired.runs.dedup();
     Ok(fired)
@@ -27,13 +37,18 @@ pub(crate) fn fire(tx: &mut Tx<'_>, fire: &Fire) -> Outcome<Fired> {
 fn ring(tx: &mut Tx<'_>, id: RunId, alarm: Alarm, now: Time, fired: &mut Fired) -> Outcome<()> {
     let Some(run) = tx.find(id)? else { return Ok(()) };
     let open = run.is_open();
+    // What does not read is found out before anything is written.
+    let own = match alarm.what {
+        AlarmKind::Activity(activity) => tx.activity(id, activity)?,
+        _ => None,
+    };
     // An earlier call of the group may have unset it.
     if tx.disarm(id, alarm)? == 0 {
         return Ok(());
     }
     fired.rang += 1;
     match alarm.what {
-        AlarmKind::Activity(activity) => limit(tx, id, activity, now, fired),
+        AlarmKind::Activity(_) => own.map_or(Ok(()), |own| limit(tx, own, now, fired)),
         what => {
             if let Some(message) = what.message().filter(|_| open) {
                 tx.deliver(id, &message, now)?;
@@ -45,14 +60,8 @@ fn ring(tx: &mut Tx<'_>, id: RunId, alarm: Alarm, now: Time, fired: &mut Fired) 
 }
 
 /// A limit of an activity: passed, or moved since the alarm was set.
-fn limit(
-    tx: &mut Tx<'_>,
-    run: RunId,
-    number: EventId,
-    now: Time,
-    fired: &mut Fired,
-) -> Outcome<()> {
-    let Some(mut own) = tx.activity(run, number)? else { return Ok(()) };
+fn limit(tx: &mut Tx<'_>, mut own: Activity, now: Time, fired: &mut Fired) -> Outcome<()> {
+    let (run, number) = (own.run, own.number);
     if tx.fold(&mut own, now)? {
         return Ok(());
     }

@@ -9,6 +9,7 @@
 mod activity;
 mod address;
 mod ahead;
+mod aside;
 mod ask;
 mod backup;
 mod blob;

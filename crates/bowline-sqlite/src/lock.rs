@@ -73,7 +73,7 @@ fn held(path: &Path, file: &mut File) -> Error {
 pub(crate) fn held_here(path: &Path, known: &Path) -> Error {
     let holder = File::open(beside(known)).ok().and_then(|mut file| holder(&mut file));
     let holder = holder.unwrap_or_else(|| format!("pid {}", process::id()));
-    in_use(path, &format!("this very process ({holder})"))
+    in_use(path, &format!("{holder}, this very process"))
 }
 
 fn holder(file: &mut File) -> Option<String> {

@@ -3,11 +3,12 @@
 use bowline_core::{ControlQueue, Epoch, EventId, RunId, Time, lose};
 use bowline_store::{
     AttemptHit, AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed,
-    Sighting,
+    Sighting, ready::Change,
 };
 use rusqlite::params;
 
 use crate::{
+    aside::Found,
     blob::{int, number},
     db::Outcome,
     settle::proves,
@@ -32,26 +33,32 @@ pub(crate) fn join(tx: &mut Tx<'_>, join: &Join) -> Outcome<Joined> {
 pub(crate) fn renew(tx: &mut Tx<'_>, renewal: &Renewal) -> Outcome<Renewed> {
     let Renewal { epoch, now, .. } = *renewal;
     tx.alive(epoch)?;
+    let mut found = Found::new(now);
     for (run, activity) in marked(tx, epoch) {
-        fold(tx, run, activity, now)?;
+        let folded = fold(tx, run, activity, now);
+        found.step(tx, run, folded)?;
     }
     let mut heartbeats = Vec::with_capacity(renewal.heartbeats.len());
     for beat in &renewal.heartbeats {
-        heartbeats.push(heartbeat(tx, beat, now)?);
+        let reply = heartbeat(tx, beat, now);
+        // Code whose end nobody can write down, and whom no cancel can reach, must not go on.
+        let reply = found.step(tx, beat.attempt.run, reply)?;
+        heartbeats.push(reply.unwrap_or(HeartbeatReply::Gone));
     }
     for sighting in &renewal.sightings {
-        sight(tx, sighting)?;
+        let seen = sight(tx, sighting);
+        found.step(tx, sighting.attempt.run, seen)?;
     }
-    let mut cancels = cancels(tx, epoch)?;
+    let mut cancels = cancels(tx, epoch, &mut found)?;
     for control in &renewal.controls {
-        undelivered(tx, control, now, &mut cancels)?;
+        undelivered(tx, control, &mut cancels, &mut found)?;
     }
     let own = tx.mind.index.attempts_by(epoch).filter(|_| renewal.inventory);
     let inventory = own.map(|(run, activity, _)| (run, activity)).collect();
     if renewal.leave {
-        leave(tx, epoch, now)?;
+        leave(tx, epoch, &mut found)?;
     }
-    Ok(Renewed { heartbeats, cancels, inventory })
+    Ok(Renewed { heartbeats, cancels, inventory, aside: found.runs })
 }
 
 /// Started attempts of the member that a mark covers and whose rows do not say so yet.
@@ -119,7 +126,7 @@ fn sight(tx: &mut Tx<'_>, sighting: &Sighting) -> Outcome<()> {
 
 /// Every cancel that stands against an attempt of the member. The index knows them, but for what
 /// this very group has changed; a row is asked where the index has no answer.
-fn cancels(tx: &mut Tx<'_>, epoch: Epoch) -> Outcome<Vec<AttemptHit>> {
+fn cancels(tx: &mut Tx<'_>, epoch: Epoch, found: &mut Found) -> Outcome<Vec<AttemptHit>> {
     let own = tx.mind.index.attempts_by(epoch);
     let known: Vec<(RunId, EventId, Option<AttemptHit>)> = own
         .map(|(run, activity, attempt)| {
@@ -138,7 +145,10 @@ fn cancels(tx: &mut Tx<'_>, epoch: Epoch) -> Outcome<Vec<AttemptHit>> {
     let mut cancels = Vec::new();
     for (run, activity, hit) in known {
         match hit {
-            _ if tx.is_pending(run) => cancels.extend(standing(tx, run, activity)?),
+            _ if tx.is_pending(run) => {
+                let hit = standing(tx, run, activity);
+                cancels.extend(found.step(tx, run, hit)?.flatten());
+            }
             hit => cancels.extend(hit),
         }
     }
@@ -150,8 +160,8 @@ fn cancels(tx: &mut Tx<'_>, epoch: Epoch) -> Outcome<Vec<AttemptHit>> {
 fn undelivered(
     tx: &mut Tx<'_>,
     control: &ControlQueue,
-    now: Time,
     cancels: &mut Vec<AttemptHit>,
+    found: &mut Found,
 ) -> Outcome<()> {
     let index = &tx.mind.index;
     let may_be = |run: RunId, activity: EventId| {
@@ -161,14 +171,26 @@ fn undelivered(
     let own: Vec<_> =
         index.attempts_at(control).filter(|(run, activity)| may_be(*run, *activity)).collect();
     for (run, activity) in own {
-        fold(tx, run, activity, now)?;
-        let Some(own) = tx.activity(run, activity)? else { continue };
-        let record = own.live.cancel.as_ref();
-        if record.is_some_and(|record| record.delivered_at.is_none()) {
-            cancels.extend(own.cancelled_hit());
-        }
+        let hit = untold(tx, run, activity, found.now);
+        cancels.extend(found.step(tx, run, hit)?.flatten());
     }
     Ok(())
+}
+
+fn untold(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    activity: EventId,
+    now: Time,
+) -> Outcome<Option<AttemptHit>> {
+    fold(tx, run, activity, now)?;
+    if tx.find(run)?.is_none() {
+        return Ok(None);
+    }
+    let Some(own) = tx.activity(run, activity)? else { return Ok(None) };
+    let record = own.live.cancel.as_ref();
+    let is_told = record.is_none_or(|record| record.delivered_at.is_some());
+    Ok(own.cancelled_hit().filter(|_| !is_told))
 }
 
 fn standing(tx: &mut Tx<'_>, run: RunId, activity: EventId) -> Outcome<Option<AttemptHit>> {
@@ -179,15 +201,19 @@ fn standing(tx: &mut Tx<'_>, run: RunId, activity: EventId) -> Outcome<Option<At
     Ok(own.cancelled_hit())
 }
 
-fn leave(tx: &mut Tx<'_>, epoch: Epoch, now: Time) -> Outcome<()> {
+fn leave(tx: &mut Tx<'_>, epoch: Epoch, found: &mut Found) -> Outcome<()> {
     let own = tx.mind.index.attempts_by(epoch);
     let attempts: Vec<_> = own.map(|(run, activity, _)| (run, activity)).collect();
     for (run, activity) in attempts {
-        lose_attempt(tx, run, activity, now)?;
+        let lost = lose_attempt(tx, run, activity, found.now);
+        if found.step(tx, run, lost)?.is_none() {
+            tx.change(Change::Over { run, activity });
+        }
     }
     let held: Vec<RunId> = tx.mind.index.held_by(epoch).collect();
     for run in held {
-        release(tx, run)?;
+        let released = release(tx, run);
+        found.step(tx, run, released)?;
     }
     tx.member = Some(Membership::Left);
     Ok(())

@@ -5,26 +5,27 @@ mod mark;
 mod owed;
 
 use bowline_core::RunId;
-use bowline_store::{Sweep, Swept};
+use bowline_store::{Sweep, Swept, ready::Change};
 
-use crate::{db::Outcome, member, tx::Tx};
+use crate::{aside::Found, db::Outcome, member, tx::Tx};
 
 pub(crate) use forget::Cursor;
 
 pub(crate) fn sweep(tx: &mut Tx<'_>, sweep: &Sweep) -> Outcome<Swept> {
     tx.alive(sweep.epoch)?;
-    let mut room = Room(sweep.limit);
+    let (mut room, mut found) = (Room(sweep.limit), Found::new(sweep.now));
     let more = [
-        owed::materialise(tx, &mut room, sweep.now)?,
-        mark::fold_all(tx, &mut room)?,
-        lose(tx, sweep, &mut room)?,
-        release(tx, sweep, &mut room)?,
+        owed::materialise(tx, &mut room, &mut found)?,
+        mark::fold_all(tx, &mut room, &mut found)?,
+        lose(tx, sweep, &mut room, &mut found)?,
+        release(tx, sweep, &mut room, &mut found)?,
         forget::receipts(tx, sweep.now, &mut room)?,
-        forget::runs(tx, sweep, &mut room)?,
+        forget::runs(tx, sweep, &mut room, &mut found)?,
         forget::graves(tx, &mut room)?,
     ];
     let next = forget::next(tx)?;
-    Ok(Swept { rows: sweep.limit - room.0, more: more.contains(&true), next })
+    let (more, aside) = (more.contains(&true), found.runs);
+    Ok(Swept { rows: sweep.limit - room.0, more, aside, next })
 }
 
 /// How many rows may still be touched.
@@ -45,20 +46,25 @@ impl Room {
 }
 
 /// Attempts of dead members are lost. A store of one process sees that they ended: with it.
-fn lose(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+fn lose(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room, found: &mut Found) -> Outcome<bool> {
     let outside = tx.mind.index.attempts_outside(sweep.epoch);
     let lost: Vec<_> = outside.take(room.0.saturating_add(1)).collect();
     for (run, activity) in lost.iter().take(room.0) {
-        member::lose_attempt(tx, *run, *activity, sweep.now)?;
+        let done = member::lose_attempt(tx, *run, *activity, sweep.now);
+        if found.step(tx, *run, done)?.is_none() {
+            // Nobody has it any more, and nobody can say what becomes of it.
+            tx.change(Change::Over { run: *run, activity: *activity });
+        }
     }
     Ok(room.spend(lost.len()))
 }
 
-fn release(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+fn release(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room, found: &mut Found) -> Outcome<bool> {
     let outside = tx.mind.index.held_outside(sweep.epoch);
     let held: Vec<RunId> = outside.take(room.0.saturating_add(1)).collect();
     for run in held.iter().take(room.0) {
-        member::release(tx, *run)?;
+        let done = member::release(tx, *run);
+        found.step(tx, *run, done)?;
     }
     Ok(room.spend(held.len()))
 }

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use bowline_sqlite::SqliteStore;
-use bowline_store::{Store, conformance::Harness};
+use bowline_store::{
+    Store,
+    conformance::{Damage, Harness},
+};
 use tempfile::TempDir;
 
 struct File(TempDir);
@@ -16,6 +19,17 @@ impl Harness for File {
 
     fn reopen(&self) -> Arc<dyn Store> {
         self.open()
+    }
+
+    fn damage(&self, damage: Damage) -> bool {
+        let (table, column, run) = damage.place();
+        let key = if table == "runs" { "key" } else { "run" };
+        let sql = format!(
+            "UPDATE {table} SET {column} = x'00' \
+             WHERE {key} = (SELECT key FROM labels WHERE uuid = ?)"
+        );
+        let db = rusqlite::Connection::open(self.0.path().join("store.db")).expect("it opens");
+        db.execute(&sql, [run.uuid.to_be_bytes()]).expect("it is written") > 0
     }
 }
 

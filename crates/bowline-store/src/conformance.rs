@@ -10,6 +10,7 @@ pub mod cancel;
 pub mod claim;
 pub mod commit;
 pub mod crash;
+pub mod damage;
 pub mod foresee;
 pub mod history;
 pub mod ladder;
@@ -31,6 +32,8 @@ mod world;
 
 use std::sync::Arc;
 
+use bowline_core::RunId;
+
 use crate::Store;
 
 /// One store of one case.
@@ -41,6 +44,37 @@ pub trait Harness {
     /// Opens it again, as after a crash: what is not durable is gone. The case has let go of the
     /// store that it had.
     fn reopen(&self) -> Arc<dyn Store>;
+
+    /// Writes bytes that do not read into rows of the store, which is open. False if that cannot be
+    /// done to it: it has no bytes.
+    fn damage(&self, _: Damage) -> bool {
+        false
+    }
+}
+
+/// Whose bytes are made unreadable.
+#[derive(Clone, Copy, Debug)]
+pub enum Damage {
+    /// What every commit of the run changes.
+    Run(RunId),
+    /// Its history.
+    History(RunId),
+    /// Its activities.
+    Activities(RunId),
+    /// Its alarms.
+    Alarm(RunId),
+}
+
+impl Damage {
+    /// A table and a column of bytes that every SQL store has, and the run.
+    pub fn place(self) -> (&'static str, &'static str, RunId) {
+        match self {
+            Self::Run(run) => ("runs", "cancel", run),
+            Self::History(run) => ("history", "bytes", run),
+            Self::Activities(run) => ("activities", "live", run),
+            Self::Alarm(run) => ("alarms", "what", run),
+        }
+    }
 }
 
 /// Makes one `#[test]` of each case, for the store that `$open` makes a [`Harness`] of.
@@ -288,6 +322,17 @@ macro_rules! conformance {
             questions_and_hints_do_not_survive
             sweeping_goes_on_after_a_crash
         }
+        $crate::conformance_group! { $open, damage:
+            a_damaged_run_holds_up_no_timer
+            a_damaged_alarm_holds_up_no_timer
+            a_damaged_activity_holds_up_no_limit
+            a_damaged_run_holds_up_no_takeover
+            a_damaged_activity_holds_up_no_takeover
+            a_damaged_run_holds_up_no_report
+            a_damaged_activity_holds_up_no_report
+            a_damaged_history_holds_up_no_crowd
+            a_damaged_run_holds_up_no_forgetting
+        }
         $crate::conformance_group! { $open, race:
             one_commit_of_many_wins
             no_acknowledged_message_is_lost_beside_a_close
@@ -329,6 +374,7 @@ mod tests {
             include_str!("conformance/claim.rs"),
             include_str!("conformance/commit.rs"),
             include_str!("conformance/crash.rs"),
+            include_str!("conformance/damage.rs"),
             include_str!("conformance/foresee.rs"),
             include_str!("conformance/history.rs"),
             include_str!("conformance/leftovers.rs"),

@@ -46,7 +46,7 @@ pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
 pub use recent::Recent;
 pub use settle::{Foreseen, Settle, Settled, end_activity, keeps_row};
 pub use shelf::{ITEM_MAX, ITEM_NAME_MAX, Item, Shelf, Shelve, Which};
-pub use sweep::{Fired, Sweep, Swept};
+pub use sweep::{Aside, Fired, Sweep, Swept};
 pub use watch::{Hint, Hints, Listeners, Word};
 
 /// What a store answers, some time later. The work goes on if the answer is dropped.

@@ -6,7 +6,7 @@ use bowline_core::{
     Blob, Cause, ControlQueue, Epoch, EventId, Fence, Holder, Identity, Payload, RunId, Time,
 };
 
-use crate::AttemptHit;
+use crate::{Aside, AttemptHit};
 
 /// A process enters.
 #[derive(Clone, Debug)]
@@ -117,6 +117,9 @@ pub struct Renewed {
     /// If it was asked for, every activity that has a started attempt of this member, whether its
     /// run is open or not.
     pub inventory: Vec<(RunId, EventId)>,
+    /// Runs that were set aside, because something of them does not read. Heartbeats of their
+    /// attempts are answered with [`HeartbeatReply::Gone`] where their own rows do not.
+    pub aside: Vec<Aside>,
 }
 
 /// Whether an attempt goes on.

@@ -37,6 +37,7 @@ async fn ring(core: &Arc<Core>) -> Option<Time> {
             if fired.rang > 0 {
                 core.net.touch();
             }
+            core.set_aside(&fired.aside);
             core.push(fired.hits);
             for run in fired.runs {
                 core.owe(run);

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bowline_core::Time;
-use bowline_store::{Sweep, Swept};
+use bowline_store::{Aside, Sweep, Swept};
 
 use super::Core;
 use crate::limits;
@@ -42,6 +42,17 @@ pub(crate) async fn run(core: Arc<Core>) {
     }
 }
 
+impl Core {
+    /// Says that runs were set aside: somebody has to look at them, or restore a backup.
+    pub(crate) fn set_aside(&self, runs: &[Aside]) {
+        for Aside { run, reason } in runs {
+            self.meter.runs_set_aside.add(1);
+            tracing::error!(%run, %reason, "bytes of a run do not read; it is set aside");
+            self.followers.tell(*run);
+        }
+    }
+}
+
 /// Sweeps once.
 async fn once(core: &Arc<Core>) -> Option<Swept> {
     let sweep = Sweep {
@@ -52,6 +63,7 @@ async fn once(core: &Arc<Core>) -> Option<Swept> {
     };
     match core.heed(sweep.epoch, core.patiently(|| core.store.sweep(sweep.clone())).await) {
         Ok(swept) => {
+            core.set_aside(&swept.aside);
             if swept.rows > 0 {
                 // It may have told runs of whatever was lost.
                 core.net.owe_any();

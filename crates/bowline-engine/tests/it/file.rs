@@ -1,7 +1,7 @@
 //! The engine on a file that misbehaves: somebody else writes to it, it is full, or bytes of it are
 //! damaged. Nothing is lost, nothing is decided for lack of a disk, and nobody else is wedged.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use bowline_core::{Payload, RunEnding};
 use bowline_engine::{Builder, Engine, QueueOptions, clock::ManualClock};
@@ -192,6 +192,56 @@ async fn h9_damaged_bytes_of_one_run_stop_that_run_alone() {
         let findings = store.check().await.expect("the file can be checked");
         assert!(findings.iter().all(|found| found.run == Some(runs[1])), "{findings:?}");
         assert!(!findings.is_empty());
+    }
+}
+
+/// Rows of a run are damaged while it has a timer and an attempt: the timers of all others ring,
+/// their heartbeats are kept, and what is cancelled stops.
+#[tokio::test]
+async fn damaged_rows_of_one_run_hold_up_nobody_else() {
+    for (table, column) in [("runs", "cancel"), ("activities", "live")] {
+        let place = Place::new();
+        let (store, probe) = (place.open(), Probe::new());
+        let engine = place
+            .builder(&store)
+            .flow("both", |ctx, _| async move {
+                let attempt = pin!(ctx.activity(work(10, 5)));
+                let rings = pin!(ctx.timer(Duration::from_secs(40)));
+                tokio::select! {
+                    biased;
+                    _ = attempt => {}
+                    _ = rings => {}
+                }
+                Ok(None)
+            })
+            .activity("work", probe.obeys())
+            .up()
+            .await;
+        let mut runs = Vec::new();
+        for id in ["w-1", "w-2", "w-3"] {
+            runs.push(start(&engine, "both", id).await);
+        }
+        probe.has_begun(3).await;
+        for run in &runs {
+            idle(&engine, *run).await;
+        }
+        let db = Connection::open(place.path()).expect("the file opens");
+        let key = if table == "runs" { "key" } else { "run" };
+        let sql = format!(
+            "UPDATE {table} SET {column} = x'00' \
+             WHERE {key} = (SELECT key FROM labels WHERE workflow_id = 'w-2')"
+        );
+        assert_eq!(db.execute(&sql, []).expect("it is changed"), 1, "{table}");
+        for run in [runs[0], runs[2]] {
+            let ended = place.passes("a run to end", Box::pin(ending(&engine, run))).await;
+            assert_eq!(ended, RunEnding::Completed(None), "{table}");
+        }
+        if table == "runs" {
+            assert!(engine.metrics().runs_set_aside > 0, "{table}: it is counted");
+        }
+        let after = start(&engine, "both", "after").await;
+        let ended = place.passes("the last one", Box::pin(ending(&engine, after))).await;
+        assert_eq!(ended, RunEnding::Completed(None), "{table}");
     }
 }
 

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::Room;
 use crate::{
+    aside::Found,
     blob::{self, count},
     db::{Db, Outcome, Value},
     fault::Fault,
@@ -65,7 +66,12 @@ pub(super) async fn asks(shared: &Shared, now: Time) -> Outcome<()> {
 }
 
 /// True if there are more runs to look at.
-pub(super) async fn runs(shared: &Shared, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+pub(super) async fn runs(
+    shared: &Shared,
+    sweep: &Sweep,
+    room: &mut Room,
+    found: &mut Found,
+) -> Outcome<bool> {
     if room.0 == 0 {
         return Ok(true);
     }
@@ -77,7 +83,11 @@ pub(super) async fn runs(shared: &Shared, sweep: &Sweep, room: &mut Room) -> Out
     for run in all {
         match may_go(shared, run).await {
             Ok(true) => {}
-            Ok(false) | Err(Fault::Said(Error::Corrupt { .. })) => continue,
+            Ok(false) => continue,
+            Err(Fault::Said(Error::Corrupt { run, corrupt })) => {
+                found.tell(run, corrupt.to_string());
+                continue;
+            }
             Err(fault) => return Err(fault),
         }
         if room.spend(1) {

@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::Room;
 use crate::{
+    aside::Found,
     blob::{self, count, int, number},
     db::{Db, Outcome, Value},
     shared::Shared,
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// True if rows are left.
-pub(super) async fn fold_all(shared: &Shared, room: &mut Room) -> Outcome<bool> {
+pub(super) async fn fold_all(shared: &Shared, room: &mut Room, found: &mut Found) -> Outcome<bool> {
     let mut seen: Option<(RunId, u64)> = None;
     loop {
         let Some((run, number)) = next(shared, seen).await? else { return Ok(false) };
@@ -22,12 +23,13 @@ pub(super) async fn fold_all(shared: &Shared, room: &mut Room) -> Outcome<bool> 
             return Ok(true);
         }
         let folding = Folding { run, number, room: room.0 };
-        let folded = work::attempt(shared, &folding, fold_mark).await?;
+        seen = Some((run, number));
+        let folded = work::attempt(shared, &folding, fold_mark).await;
+        let Ok(folded) = found.step(shared, folded).await? else { continue };
         room.spend(folded.rows);
         if !folded.whole {
             return Ok(true);
         }
-        seen = Some((run, number));
     }
 }
 

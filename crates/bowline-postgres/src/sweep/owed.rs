@@ -6,8 +6,9 @@ use futures_util::future::BoxFuture;
 use super::Room;
 use crate::{
     activity::Activity,
+    aside::Found,
     blob,
-    db::{Db, Outcome},
+    db::{Db, Outcome, Value},
     owed::{Planned, plan},
     shared::Shared,
     tx::Tx,
@@ -15,13 +16,23 @@ use crate::{
 };
 
 /// True if rows are still owed.
-pub(super) async fn materialise(shared: &Shared, room: &mut Room, now: Time) -> Outcome<bool> {
+pub(super) async fn materialise(
+    shared: &Shared,
+    room: &mut Room,
+    found: &mut Found,
+) -> Outcome<bool> {
+    let mut unreadable = None;
     loop {
-        let Some(run) = next(shared).await? else { return Ok(false) };
+        let Some(run) = next(shared, unreadable).await? else { return Ok(false) };
         if room.0 == 0 {
             return Ok(true);
         }
-        let paid = work::attempt(shared, &Paying { run, room: room.0, now }, pay).await?;
+        let paying = Paying { run, room: room.0, now: found.now };
+        let paid = work::attempt(shared, &paying, pay).await;
+        let Ok(paid) = found.step(shared, paid).await? else {
+            unreadable = Some(run);
+            continue;
+        };
         room.spend(paid);
         if paid == 0 {
             return Ok(false);
@@ -29,14 +40,19 @@ pub(super) async fn materialise(shared: &Shared, room: &mut Room, now: Time) -> 
     }
 }
 
-/// The first run that owes anything.
-async fn next(shared: &Shared) -> Outcome<Option<RunId>> {
+/// The first run that owes anything, after one that cannot pay.
+async fn next(shared: &Shared, after: Option<RunId>) -> Outcome<Option<RunId>> {
     let lent = shared.lend().await?;
     // A run that is gone owes nothing.
     let sql = "SELECT o.namespace, o.run FROM @owed o \
                JOIN @runs r ON r.namespace = o.namespace AND r.run = o.run \
-               ORDER BY o.namespace, o.run LIMIT 1";
-    let row = Db::own(&lent, shared).first(sql, &[]).await?;
+               WHERE (o.namespace, o.run) > ($1, $2) ORDER BY o.namespace, o.run LIMIT 1";
+    let (space, uuid) = match after {
+        Some(run) => (blob::space(run), blob::uuid(run)),
+        None => (-1, uuid::Uuid::nil()),
+    };
+    let values: [Value<'_>; 2] = [&space, &uuid];
+    let row = Db::own(&lent, shared).first(sql, &values).await?;
     row.map(|row| blob::run_id(&row, 0)).transpose()
 }
 

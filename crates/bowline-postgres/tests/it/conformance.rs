@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use bowline_postgres::PostgresStore;
-use bowline_store::{Store, conformance::Harness};
+use bowline_store::{
+    Store,
+    conformance::{Damage, Harness},
+};
 
 use crate::place::Place;
 
@@ -19,6 +22,15 @@ impl Harness for Schema {
     fn reopen(&self) -> Arc<dyn Store> {
         self.0.bury_members();
         self.open()
+    }
+
+    fn damage(&self, damage: Damage) -> bool {
+        let (table, column, run) = damage.place();
+        let (schema, uuid) = (self.0.schema(), uuid::Uuid::from_u128(run.uuid));
+        self.0.execute(&format!(
+            "UPDATE {schema}.{table} SET {column} = '\\x00' WHERE run = '{uuid}'"
+        ));
+        true
     }
 }
 

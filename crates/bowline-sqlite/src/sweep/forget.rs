@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_core::{Namespace, RunId, Time};
-use bowline_store::Sweep;
+use bowline_store::{Error, Sweep};
 use rusqlite::params;
 
 use super::Room;
 use crate::{
+    aside::Found,
     db::Outcome,
+    fault::Fault,
     leftovers,
     run::{self, SERIAL_BITS},
     tx::Tx,
@@ -53,7 +55,12 @@ pub(super) fn next(tx: &Tx<'_>) -> Outcome<Option<Time>> {
 }
 
 /// True if there are more runs to look at.
-pub(super) fn runs(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
+pub(super) fn runs(
+    tx: &mut Tx<'_>,
+    sweep: &Sweep,
+    room: &mut Room,
+    found: &mut Found,
+) -> Outcome<bool> {
     if room.0 == 0 {
         return Ok(true);
     }
@@ -64,17 +71,26 @@ pub(super) fn runs(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<b
     let full = |found: &[i64]| found.len() as i64 == looks;
     let (more, before) = (full(&deleted) || full(&expired), room.0);
     for key in deleted.into_iter().chain(expired) {
-        let Some(label) = run::label_at(tx.db, key)? else { continue };
-        if kept(tx, label.run)? || !leftovers::settled(tx.db, label.run)? {
-            continue;
+        match may_go(tx, key) {
+            Ok(None) => continue,
+            Ok(Some(_)) if room.spend(1) => return Ok(true),
+            Ok(Some(run)) => bury(tx, run)?,
+            Err(Fault::Said(Error::Corrupt { run, corrupt })) => {
+                found.tell(run, corrupt.to_string());
+            }
+            Err(fault) => return Err(fault),
         }
-        if room.spend(1) {
-            return Ok(true);
-        }
-        bury(tx, label.run)?;
     }
     // Where all may not go yet, looking at the others can wait for the next time.
     Ok(more && room.0 < before)
+}
+
+/// The run behind a key, if nothing keeps it.
+fn may_go(tx: &mut Tx<'_>, key: i64) -> Outcome<Option<RunId>> {
+    let Some(label) = run::label_at(tx.db, key)? else { return Ok(None) };
+    let run = label.run;
+    let stays = tx.find(run)?.is_none() || kept(tx, run)? || !leftovers::settled(tx.db, run)?;
+    Ok(Some(run).filter(|_| !stays))
 }
 
 fn deleted(tx: &mut Tx<'_>, looks: i64) -> Outcome<Vec<i64>> {

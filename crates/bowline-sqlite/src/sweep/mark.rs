@@ -6,6 +6,7 @@ use rusqlite::{Row, params};
 
 use super::Room;
 use crate::{
+    aside::Found,
     blob::{int, number},
     db::Outcome,
     stats::count,
@@ -13,27 +14,36 @@ use crate::{
 };
 
 /// True if rows are left.
-pub(super) fn fold_all(tx: &mut Tx<'_>, room: &mut Room) -> Outcome<bool> {
+pub(super) fn fold_all(tx: &mut Tx<'_>, room: &mut Room, found: &mut Found) -> Outcome<bool> {
     let marks = tx.mind.index.marks().take(room.0.saturating_add(1));
     let marks: Vec<(RunId, Mark)> = marks.map(|(run, mark)| (run, mark.clone())).collect();
     for (id, mark) in marks {
-        // Rows that do not exist yet must find their mark.
-        if tx.find(id)?.is_none() || tx.owes(id) {
-            continue;
-        }
-        for range in mark.ranges.ranges() {
-            if !fold(tx, id, &mark, range, room)? {
-                return Ok(true);
-            }
-        }
-        if room.spend(1) {
+        let folded = fold_mark(tx, id, &mark, room);
+        if found.step(tx, id, folded)? == Some(false) {
             return Ok(true);
         }
-        let values = params![tx.run(id).key(), int(mark.number)];
-        tx.db.run("DELETE FROM marks WHERE run = ? AND number = ?", values)?;
-        tx.change(Change::Folded(id, mark.number));
     }
     Ok(false)
+}
+
+/// True if nothing is left of it that could be done now.
+fn fold_mark(tx: &mut Tx<'_>, id: RunId, mark: &Mark, room: &mut Room) -> Outcome<bool> {
+    // Rows that do not exist yet must find their mark.
+    if tx.find(id)?.is_none() || tx.owes(id) {
+        return Ok(true);
+    }
+    for range in mark.ranges.ranges() {
+        if !fold(tx, id, mark, range, room)? {
+            return Ok(false);
+        }
+    }
+    if room.spend(1) {
+        return Ok(false);
+    }
+    let values = params![tx.run(id).key(), int(mark.number)];
+    tx.db.run("DELETE FROM marks WHERE run = ? AND number = ?", values)?;
+    tx.change(Change::Folded(id, mark.number));
+    Ok(true)
 }
 
 /// Deletes the waiting rows of a range, as far as there is room; true if none is left. Rows that

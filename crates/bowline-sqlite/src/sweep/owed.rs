@@ -7,6 +7,7 @@ use rusqlite::params;
 use super::Room;
 use crate::{
     activity::Activity,
+    aside::Found,
     blob::int,
     db::Outcome,
     owed::{Planned, debts},
@@ -14,11 +15,15 @@ use crate::{
 };
 
 /// True if rows are still owed.
-pub(super) fn materialise(tx: &mut Tx<'_>, room: &mut Room, now: Time) -> Outcome<bool> {
+pub(super) fn materialise(tx: &mut Tx<'_>, room: &mut Room, found: &mut Found) -> Outcome<bool> {
     let owing: Vec<RunId> = tx.mind.index.owing().collect();
     for id in owing {
-        if tx.find(id)?.is_some() && !pay(tx, id, room, now)? {
-            return Ok(true);
+        let paid = pay(tx, id, room, found.now);
+        match found.step(tx, id, paid)? {
+            Some(true) => {}
+            Some(false) => return Ok(true),
+            // It owes on: marks must wait for their rows.
+            None => continue,
         }
         tx.mind.owed.forget(id);
         tx.change(Change::Paid(id));
@@ -28,7 +33,8 @@ pub(super) fn materialise(tx: &mut Tx<'_>, room: &mut Room, now: Time) -> Outcom
 
 /// True if the run owes nothing any more.
 fn pay(tx: &mut Tx<'_>, id: RunId, room: &mut Room, now: Time) -> Outcome<bool> {
-    let key = tx.run(id).key();
+    let Some(run) = tx.find(id)? else { return Ok(true) };
+    let key = run.key();
     for debt in debts(tx.db, id, key)? {
         let planned = tx.mind.owed.of(tx.db, id, key, &debt)?;
         let chunk: Vec<Planned> = planned.drain(..planned.len().min(room.0)).collect();

@@ -56,7 +56,7 @@ impl Data {
         if renewal.leave {
             self.leave(epoch, now);
         }
-        Ok(Renewed { heartbeats, cancels, inventory })
+        Ok(Renewed { heartbeats, cancels, inventory, aside: Vec::new() })
     }
 
     /// Whether a cancel stands on an activity's row that no worker is known to have.

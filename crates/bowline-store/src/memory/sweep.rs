@@ -24,7 +24,8 @@ impl Data {
             self.expire_runs(sweep, &mut room),
         ];
         let next = self.rows.receipts.values().map(|receipt| receipt.keep_until).min();
-        Ok(Swept { rows: sweep.limit - room, more: more.contains(&true), next })
+        let (more, aside) = (more.contains(&true), Vec::new());
+        Ok(Swept { rows: sweep.limit - room, more, aside, next })
     }
 
     /// Forgets rows that a mark covers and nobody had started. True if some are left.
