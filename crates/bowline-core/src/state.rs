@@ -110,6 +110,9 @@ pub struct State {
     /// When it was asked to cancel; a fork counts from where it was cut.
     #[n(26)]
     pub cancel_at: Option<Time>,
+    /// The run that it became where its history was cut; kept by what is forked from it.
+    #[n(27)]
+    pub fork: Option<RunId>,
 }
 
 /// An activity without an outcome.
@@ -228,6 +231,7 @@ impl State {
             detached: Ranges::default(),
             since: Time::default(),
             cancel_at: None,
+            fork: None,
         }
     }
 
@@ -241,6 +245,16 @@ impl State {
     /// The rules that the run was born with.
     pub fn rules(&self) -> Rules {
         self.started.rules
+    }
+
+    /// The newest fork of its chain, up to this run.
+    pub fn branch(&self) -> Option<RunId> {
+        self.fork.or(self.started.branch)
+    }
+
+    /// The first run of the chain at the top of its tree.
+    pub fn tree(&self) -> RunId {
+        self.started.tree.unwrap_or(self.started.first_run)
     }
 
     /// The open child that a message says has ended. Its number may be that of a child of another

@@ -8,7 +8,7 @@ use crate::{
     Address, Blob, Cancel, Cause, ChildCancelled, ChildCompleted, ChildFailed, ChildInitiated,
     ChildRefusal, ChildSpec, ChildStartFailed, ChildStarted, ChildTerminated, ChildTimedOut, Code,
     Draft, Effect, EndChild, EventId, EventKind, External, ExternalCancelInitiated, Link, Message,
-    Note, Parent, Post, Refusal, RequestId, RunEnding, RunId, Span, Time, TurnFault,
+    Note, Parent, Post, Refusal, RequestId, RunEnding, RunId, Span, State, Time, TurnFault,
     WorkflowStarted, limits,
 };
 
@@ -24,8 +24,7 @@ pub(super) fn start(
     }
     let initiated = draft.state.next_event;
     if spec.workflow_id.is_empty() && draft.state.rules().is_native() {
-        // Made of what is known at replay too, so that it is the same there.
-        spec.workflow_id = format!("{}/{}", draft.state.started.workflow_id, initiated).into();
+        spec.workflow_id = default_id(&draft.state, initiated).into();
     }
     size::call(&spec.input, &spec.header)?;
     size::check(spec.memo.values())?;
@@ -51,6 +50,17 @@ pub(super) fn start(
     draft.record_at(draft.now, ChildInitiated { spec, run, turn }, Vec::new(), wire);
     draft.effect(Effect::Begin(Box::new(start::begin(begin))));
     Ok(())
+}
+
+/// The id of a child that was given none. Made of what is known at replay too, so that it is the
+/// same there; and of which run of the chain begins it, because what an earlier one has begun may
+/// still be open: `order/5`, in the second run of the chain `order/2.5`, after a fork
+/// `order/5~6b1f0c2e`.
+fn default_id(state: &State, initiated: EventId) -> String {
+    let own = &state.started;
+    let link = own.link.map(|link| format!("{link}.")).unwrap_or_default();
+    let branch = state.branch().map(|fork| format!("~{:08x}", fork.uuid & 0xffff_ffff));
+    format!("{}/{link}{initiated}{}", own.workflow_id, branch.unwrap_or_default())
 }
 
 /// How long a child that runs on a schedule waits for its first turn.
@@ -86,6 +96,7 @@ fn first_event(draft: &Draft, spec: &ChildSpec, run: RunId, initiated: EventId) 
             close: spec.close,
         }),
         root: Some(own.root.clone().unwrap_or((own_run, own_id))),
+        tree: Some(draft.state.tree()),
         attempt: 1,
         retry: spec.retry.clone(),
         cron: spec.cron.clone(),

@@ -184,6 +184,8 @@ pub(super) fn follow(draft: &Draft, next: RunId) -> WorkflowStarted {
         input: None,
         header: Fields::new(),
         previous_run: Some(draft.state.run),
+        link: Some(own.link.unwrap_or(1).saturating_add(1)),
+        branch: draft.state.branch(),
         original_run: next,
         memo: draft.state.memo.clone(),
         search: draft.state.search.clone(),

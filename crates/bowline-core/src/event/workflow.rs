@@ -136,6 +136,15 @@ pub struct WorkflowStarted {
     /// What follows a cancel that is not obeyed.
     #[n(27)]
     pub ladder: Option<RunLadder>,
+    /// Which run of its chain this is, from 2 on; unset for the first.
+    #[n(28)]
+    pub link: Option<u32>,
+    /// The first run of the chain at the top of the tree, if that is not its own chain.
+    #[n(29)]
+    pub tree: Option<RunId>,
+    /// The newest fork among the runs of its chain before it.
+    #[n(30)]
+    pub branch: Option<RunId>,
 }
 
 /// The run closed with a result.

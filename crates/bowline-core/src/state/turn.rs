@@ -18,7 +18,8 @@ pub(super) fn completed(state: &mut State, id: EventId, event: &TurnCompleted) {
 
 /// A fork fails the turn that it was cut in, and its run's time begins anew.
 pub(super) fn failed(state: &mut State, time: Time, event: &TurnFailed) {
-    if event.forked.is_some() {
+    if let Some((_, new)) = event.forked {
+        state.fork = Some(new);
         state.since = time;
         state.cancel_at = state.cancel_at.map(|_| time);
     }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use bowline_core::{
-    Code as CauseCode, ContinueAsNew, EventKind, Failure, Initiator, Payload, RetryPolicy,
+    ChildSpec, Code as CauseCode, ContinueAsNew, EventKind, Failure, Initiator, Payload, RetryPolicy,
     RetryState, RunEnding, RunId, Span, Status, Time, WorkflowStarted,
 };
 use bowline_engine::{Builder, Engine, StartOptions};
 use bowline_replay::Ended;
+use bowline_store::Filter;
 
 use crate::world::{
     Code, QUEUE, World, current, ending, history, idle, kinds, signal, start, text, until,
@@ -21,6 +22,7 @@ crate::world::on_every_store! {
     a_chain_timeout_counts_over_all_runs,
     n10_a_deadline_is_a_cancel_with_clean_up,
     a_delayed_start_waits_for_its_time,
+    every_link_may_start_a_child_that_outlives_it,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -252,4 +254,39 @@ fn sleeper(builder: Builder) -> Builder {
         ctx.timer(1_000_000 * SECOND).await.expect("it rings");
         Ok(None)
     })
+}
+
+/// Once, the default id of a child was made of its parent's workflow id and its number there: the
+/// child that the second run of a chain let go of was refused, because that of the first had it.
+async fn every_link_may_start_a_child_that_outlives_it(world: World) {
+    let engine = world
+        .builder()
+        .flow("loop", |ctx, input| async move {
+            let left: u32 = text(&input).parse().expect("a number");
+            let child = ctx.child(ChildSpec { name: "child".into(), ..ChildSpec::default() });
+            child.start().detach();
+            if left == 0 {
+                return Ok(None);
+            }
+            let input = Some(Payload::json((left - 1).to_string()));
+            match ctx.continue_as_new(ContinueAsNew { input, ..ContinueAsNew::default() }).await {}
+        })
+        .flow("child", |ctx, _| async move {
+            ctx.signals("end").recv().await;
+            Ok(None)
+        })
+        .start()
+        .await
+        .expect("starts");
+    let first = engine.start(options("loop", "l-1", "2")).await.expect("starts");
+    let (last, end) = engine.outcome(first).await.expect("it has an outcome");
+    assert_eq!(end, RunEnding::Completed(None));
+    let mut ids = Vec::new();
+    for run in chain(&engine, first).await {
+        let children = Filter { parent: Some(run), limit: 9, ..Filter::default() };
+        let found = engine.find(children).await.expect("lists").runs;
+        assert!(found.iter().all(|child| child.status.is_open()), "of {run}: {found:?}");
+        ids.extend(found.iter().map(|child| child.workflow_id.to_string()));
+    }
+    assert_eq!(ids, ["l-1/5", "l-1/2.5", "l-1/3.5"], "one for each run up to {last}");
 }

@@ -36,6 +36,32 @@ fn a_child_is_begun_by_the_commit_that_asks_for_it() {
     );
 }
 
+/// What an earlier run of the chain has begun may still be there, and so may what the run has
+/// begun of which this one is a fork.
+#[test]
+fn its_default_id_is_unique_along_the_chain() {
+    let id = |mut world: World| {
+        world.turn([child("")]);
+        let asked = world.history.iter().rev().find_map(|event| match &event.kind {
+            EventKind::ChildInitiated(asked) => Some(asked.spec.workflow_id.to_string()),
+            _ => None,
+        });
+        asked.expect("a child was asked for")
+    };
+    assert_eq!(id(World::native()), "w/5");
+    let second = WorkflowStarted { link: Some(2), ..native() };
+    assert_eq!(id(World::of(second.clone())), "w/2.5");
+    let cut = |started| {
+        let old = given(World::of(started), |w| w.turn([]));
+        let birth = fork(&old.history, EventId(3), run(1), run(0xabc), old.now, &[]).unwrap();
+        World::born(birth, old.now)
+    };
+    assert_eq!(id(cut(native())), "w/8~00000abc");
+    assert_eq!(id(cut(second.clone())), "w/2.8~00000abc");
+    let third = WorkflowStarted { link: Some(3), branch: Some(run(0xabc)), ..native() };
+    assert_eq!(id(World::of(third)), "w/3.5~00000abc");
+}
+
 #[test]
 fn it_inherits_what_flows_down() {
     let own = WorkflowStarted { deadline: Some(Time(50)), ..native() };
@@ -53,6 +79,7 @@ fn it_inherits_what_flows_down() {
         let parent = birth.started.parent.as_ref().unwrap();
         assert_eq!((parent.run, &*birth.started.queue.to_string()), (run(1), "q"));
         assert_eq!(birth.started.root, Some((run(1), "w".into())));
+        assert_eq!((birth.started.tree, birth.started.link), (Some(run(1)), None));
         assert_eq!(birth.started.rules, Rules::NATIVE);
     }
     let deadlines: Vec<_> = births.iter().map(|birth| birth.started.deadline).collect();

@@ -298,6 +298,7 @@ fn a_new_run_goes_on_as_it_was_where_nothing_else_is_said() {
     assert_eq!((born.run_timeout, born.delay), (Some(span(60)), Some(span(7))));
     assert_eq!(born.chain_expires_at, Some(Time(600_000_000)), "the chain's end does not move");
     assert_eq!((born.first_run, born.original_run), (run(1), run(7)));
+    assert_eq!((born.link, born.tree), (Some(2), None));
     assert_eq!((born.previous_run, born.attempt), (Some(run(1)), 1));
     assert_eq!(world.successor, Some(run(7)));
 }

@@ -49,6 +49,9 @@ fn started() -> WorkflowStarted {
         request_id: "r".into(),
         deadline: Some(Time(12)),
         ladder: Some(RunLadder { terminate_after: Span(Duration::from_secs(13)) }),
+        link: Some(14),
+        tree: Some(run(15)),
+        branch: Some(run(16)),
     }
 }
 
