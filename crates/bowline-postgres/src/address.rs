@@ -2,7 +2,7 @@
 
 use bowline_core::{Address, RunId};
 
-use crate::{db::Outcome, tx::Tx};
+use crate::{db::Outcome, run, tx::Tx};
 
 /// The run, found; none if there is no such run.
 pub(crate) async fn resolve(tx: &mut Tx<'_>, address: &Address) -> Outcome<Option<RunId>> {
@@ -13,21 +13,21 @@ pub(crate) async fn resolve(tx: &mut Tx<'_>, address: &Address) -> Outcome<Optio
     }
 }
 
-/// The newest run of a chain. A chain may be thousands of runs long, so the newest run of its
-/// workflow id is looked at before its links are followed.
+/// The newest run of a chain, by its first run, which may be gone, or by any other that is there.
 async fn chain(tx: &mut Tx<'_>, from: RunId) -> Outcome<Option<RunId>> {
-    let Some(run) = tx.find(from).await? else { return Ok(None) };
-    if run.head.successor.is_none() {
-        return Ok(Some(from));
+    let own = tx.find(from).await?.map(|run| (run.head.first_run, run.is_open()));
+    let mut last = match own {
+        Some((_, true)) => return Ok(Some(from)),
+        Some((first, false)) => run::newest(tx.db, first).await?.unwrap_or(from),
+        None => match run::newest(tx.db, from).await? {
+            Some(newest) => newest,
+            None => return Ok(None),
+        },
+    };
+    if tx.find(last).await?.is_none() {
+        return Ok(None);
     }
-    let (first, id) = (run.head.first_run, run.head.workflow_id.clone());
-    if let Some(newest) = tx.current(from.namespace, &id).await? {
-        let head = &tx.run(newest).head;
-        if head.first_run == first && head.successor.is_none() {
-            return Ok(Some(newest));
-        }
-    }
-    let mut last = from;
+    // It may have gone on within this very group.
     while let Some(next) = tx.run(last).head.successor {
         match tx.find(next).await? {
             Some(_) => last = next,

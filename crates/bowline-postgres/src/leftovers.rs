@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use bowline_core::{ActivityLive, Cause, Epoch, EventId, ReceiptId, RunId, Time};
 use bowline_store::{
-    AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, Subtree, ready::Mark,
+    AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, RunLine, Subtree, ready::Mark,
 };
 use uuid::Uuid;
 
@@ -16,12 +16,13 @@ use crate::{
     blob::{self, number},
     db::{Db, Outcome, Value},
     owed::{Debt, debts},
-    run::Run,
+    run::{self, Run},
     shared::Shared,
     tx::marks,
 };
 
-pub(crate) use tree::{WALK_MAX, settled};
+pub(crate) use tree::settled;
+use tree::{Top, Tree, Walk};
 
 /// Everything is read as of one moment.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -74,20 +75,22 @@ async fn below(
     most: u64,
 ) -> Outcome<Option<Leftovers>> {
     let mut left = Leftovers::default();
-    let mut tree = tree::Tree::new(db);
-    let mut walk = tree::Walk::from(target);
+    let Some(first) = run::one(db, target).await?.map(|run| run.head.first_run) else {
+        return Ok(None);
+    };
+    let top = Top::Chain(first);
+    let (mut tree, mut walk) = (Tree::new(db), Walk::from(target, top));
     while let Some((run, alone)) = tree.step(&mut walk).await? {
-        left.runs.push(tree.line(&run).await?);
+        let line = tree.line(&run).await?;
+        left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(&run), ..line });
         let is_brief = !alone && run.head.next_event.0 > most && outline(&run, &mut left);
         if !alone && !is_brief {
             add_rows(db, &run, there, &mut left).await?;
         }
     }
-    if left.runs.is_empty() {
-        return Ok(None);
-    }
     left.bound();
-    left.truncated |= walk.is_cut();
+    left.unknown = walk.is_cut();
+    left.truncated |= walk.is_cut() || walk.is_long();
     Ok(Some(left))
 }
 
@@ -188,11 +191,13 @@ fn covered(marks: &[Mark], activity: EventId) -> bool {
 }
 
 async fn receipt(db: Db<'_>, id: ReceiptId) -> Outcome<Option<ReceiptRow>> {
-    let sql = "SELECT namespace, run, cause, requested_at, keep_until FROM @receipts \
+    let sql = "SELECT namespace, run, cause, requested_at, keep_until, chain FROM @receipts \
                WHERE id = $1";
     let Some(row) = db.first(sql, &[&Uuid::from_u128(id.0)]).await? else { return Ok(None) };
     let run = blob::run_id(&row, 0)?;
     let cause: Cause = blob::open(run, &row, 2)?;
     let (requested_at, keep_until) = (Time(row.try_get(3)?), Time(row.try_get(4)?));
-    Ok(Some(ReceiptRow { id, run, cause, requested_at, keep_until }))
+    let chain: Uuid = row.try_get(5)?;
+    let chain = RunId { uuid: chain.as_u128(), ..run };
+    Ok(Some(ReceiptRow { id, run, chain, cause, requested_at, keep_until }))
 }

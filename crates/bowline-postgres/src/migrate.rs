@@ -22,6 +22,7 @@ const STEPS: &[Step] = &[
     Step { version: 2, name: "shelves", sql: include_str!("../migrations/0002_shelves.sql") },
     Step { version: 3, name: "adrift", sql: include_str!("../migrations/0003_adrift.sql") },
     Step { version: 4, name: "fewer", sql: include_str!("../migrations/0004_fewer.sql") },
+    Step { version: 5, name: "chains", sql: include_str!("../migrations/0005_chains.sql") },
 ];
 
 /// The version that this build knows.

@@ -57,7 +57,7 @@ async fn message(
 ) -> Outcome<Posted> {
     let id = address::resolve(tx, to).await?.ok_or(Error::Missing("run"))?;
     let run = tx.run(id);
-    let open = run.is_open();
+    let (open, chain) = (run.is_open(), run.head.first_run);
     if !open && receipt.is_none() {
         return Err(run.closed().into());
     }
@@ -66,7 +66,7 @@ async fn message(
         _ => false,
     };
     if let Some(NewReceipt { id: receipt, cause, keep_until }) = receipt.cloned() {
-        let receipt = Receipt { id: receipt, run: id, cause, requested_at: now, keep_until };
+        let receipt = Receipt { id: receipt, run: id, chain, cause, requested_at: now, keep_until };
         // The run's number must move with it: whoever would bury the run decides again.
         tx.edit(id);
         tx.writes.receipts.push(receipt);

@@ -35,6 +35,10 @@ async fn one(db: Db<'_>, read: &Read) -> Outcome<Option<RunRead>> {
             Some(run) => run,
             None => return Ok(None),
         },
+        RunKey::Chain(run) => {
+            let own = run::one(db, *run).await?.map(|run| run.head.first_run);
+            run::newest(db, own.unwrap_or(*run)).await?.unwrap_or(*run)
+        }
     };
     match run::one(db, id).await? {
         Some(run) => rows(db, run, read).await.map(Some),

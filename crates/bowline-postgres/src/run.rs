@@ -139,6 +139,8 @@ pub(crate) fn read(row: &Row) -> Outcome<Run> {
         root: origin.root,
         first_run: origin.first_run,
         ladder: origin.ladder,
+        link: origin.link(),
+        tree: origin.tree(),
         forked: origin.forked,
         successor: successor.map(|uuid| RunId { namespace, uuid: uuid.as_u128() }),
         cancel: blob::open_some(run, row, 26)?,
@@ -225,6 +227,15 @@ pub(crate) async fn current(
     let uuid: Uuid = row.try_get(0)?;
     Ok(Some(RunId { namespace, uuid: uuid.as_u128() }))
 }
+
+/// The newest run of a chain; none if it has no other run than its first.
+pub(crate) async fn newest(db: Db<'_>, first: RunId) -> Outcome<Option<RunId>> {
+    let found = db.first(NEWEST, &[&blob::space(first), &blob::uuid(first)]).await?;
+    found.map(|row| blob::run_id(&row, 0)).transpose()
+}
+
+pub(crate) const NEWEST: &str = "SELECT namespace, run FROM @labels \
+    WHERE namespace = $1 AND chain = $2 ORDER BY serial DESC LIMIT 1";
 
 /// The two columns of many ids.
 pub(crate) fn keys(ids: &[RunId]) -> (Vec<i64>, Vec<Uuid>) {

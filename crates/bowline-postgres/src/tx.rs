@@ -17,6 +17,7 @@ use bowline_core::{
 use bowline_store::{
     Error, Head, Hint, Snapshot,
     ready::{Mark, Standing},
+    runs_on,
 };
 
 use crate::{
@@ -244,6 +245,7 @@ impl<'a> Tx<'a> {
                 (false, None) => {}
             }
         }
+        self.writes.rests = self.rests();
         let relied = self.members.iter().filter(|(_, alive)| **alive);
         self.writes.epochs = relied.map(|(epoch, _)| *epoch).collect();
         self.writes.mail = std::mem::take(&mut self.mail);
@@ -254,6 +256,26 @@ impl<'a> Tx<'a> {
                 mail.dropped.clear();
             }
         }
+    }
+
+    /// Closed runs of trees that are written, and of which nothing is left as far as is known.
+    fn rests(&self) -> BTreeSet<RunId> {
+        let slots = self.runs.values().filter_map(|slot| match slot {
+            Slot::Here(loaded) if loaded.dirty && !loaded.gone => Some(&loaded.run),
+            _ => None,
+        });
+        let closed = slots.filter(|run| !run.is_open() && run.head.kin().is_some());
+        let paid = closed.filter(|run| run.marked == 0 && run.owing == 0);
+        let mut rests: BTreeSet<RunId> = paid.map(|run| run.head.run).collect();
+        if !rests.is_empty() {
+            for ((run, _), kept) in &self.activities {
+                let live = kept.row.as_ref().map(|row| &row.live);
+                if live.is_some_and(|live| live.ended().is_none() || runs_on(live)) {
+                    rests.remove(run);
+                }
+            }
+        }
+        rests
     }
 
     // Runs.

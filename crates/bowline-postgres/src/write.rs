@@ -50,6 +50,8 @@ pub(crate) struct Writes {
     pub(crate) debts: Vec<(RunId, Debt)>,
     pub(crate) paid: Vec<(RunId, EventId, Option<EventId>)>,
     pub(crate) receipts: Vec<Receipt>,
+    /// Closed runs of trees of which nothing is left, as far as is known here.
+    pub(crate) rests: BTreeSet<RunId>,
 }
 
 /// What has changed of a label.
@@ -74,6 +76,7 @@ impl LabelEdit {
 pub(crate) struct Receipt {
     pub(crate) id: ReceiptId,
     pub(crate) run: RunId,
+    pub(crate) chain: RunId,
     pub(crate) cause: Cause,
     pub(crate) requested_at: Time,
     pub(crate) keep_until: Time,
@@ -86,8 +89,8 @@ impl Writes {
         let whole = !self.born.is_empty() && self.runs.len() >= limits::WHOLE_FROM;
         let mut to = Statement { whole, ..Statement::default() };
         to.fence(&self);
-        to.born(&self.born, &mut self.labels);
-        to.runs(&self.runs);
+        to.born(&self.born, &self.rests, &mut self.labels);
+        to.runs(&self);
         to.buried(&self.buried);
         to.labels(&self.labels);
         to.history(&self.history);

@@ -7,6 +7,7 @@ use bowline_core::{
 use bowline_store::{
     AttemptHit, end_activity, keeps_row,
     ready::{Attempt, Change, Mark, Queued},
+    runs_on,
 };
 use rusqlite::{Row, params};
 
@@ -95,6 +96,7 @@ impl Tx<'_> {
             params![place, due, adrift, codec::encode(live), key, int(number.0)],
         )?;
         count(&self.db.counters.activity_rows, 1);
+        self.may_rest(activity.run);
         Ok(())
     }
 
@@ -102,6 +104,7 @@ impl Tx<'_> {
         let values = params![activity.key, int(activity.number.0)];
         self.db.run("DELETE FROM activities WHERE run = ? AND number = ?", values)?;
         count(&self.db.counters.activity_rows, 1);
+        self.may_rest(activity.run);
         Ok(())
     }
 
@@ -223,7 +226,7 @@ pub(crate) fn attempt(live: &ActivityLive, start: &Start) -> Attempt {
 }
 
 fn columns(live: &ActivityLive) -> (i64, i64, Option<i64>) {
-    let adrift = (!live.adrift.is_empty()).then_some(1);
+    let adrift = runs_on(live).then_some(1);
     match &live.place {
         Place::Queued { due } => (0, due.0, adrift),
         Place::Started(_) => (1, 0, adrift),

@@ -2,7 +2,7 @@
 
 use bowline_core::{Address, RunId};
 
-use crate::{db::Outcome, tx::Tx};
+use crate::{db::Outcome, run, tx::Tx};
 
 /// The run, found; none if there is no such run.
 pub(crate) fn resolve(tx: &mut Tx<'_>, address: &Address) -> Outcome<Option<RunId>> {
@@ -15,25 +15,16 @@ pub(crate) fn resolve(tx: &mut Tx<'_>, address: &Address) -> Outcome<Option<RunI
     }
 }
 
-/// The newest run of a chain. A chain may be thousands of runs long, so the newest run of its
-/// workflow id is looked at before its links are followed.
+/// The newest run of a chain, by its first run, which may be gone, or by any other that is there.
 fn chain(tx: &mut Tx<'_>, from: RunId) -> Outcome<Option<RunId>> {
-    let Some(run) = tx.find(from)? else { return Ok(None) };
-    if run.head.successor.is_none() {
-        return Ok(Some(from));
+    let own = tx.find(from)?.map(|run| (run.head.first_run, run.is_open()));
+    let first = match own {
+        Some((_, true)) => return Ok(Some(from)),
+        Some((first, false)) => first,
+        None => from,
+    };
+    match run::newest(tx.db, first)? {
+        Some(key) => tx.find_at(key),
+        None => Ok(own.map(|_| from)),
     }
-    let (first, id) = (run.head.first_run, run.head.workflow_id.clone());
-    let newest = tx.current(from.namespace, id.as_str())?;
-    let newest = newest.filter(|run| run.head.first_run == first && run.head.successor.is_none());
-    if let Some(newest) = newest {
-        return Ok(Some(newest.head.run));
-    }
-    let mut last = from;
-    while let Some(next) = tx.run(last).head.successor {
-        match tx.find(next)? {
-            Some(_) => last = next,
-            None => break,
-        }
-    }
-    Ok(Some(last))
 }

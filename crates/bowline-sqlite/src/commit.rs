@@ -77,7 +77,10 @@ fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<Commit
     answers.extend(post::send_all(tx, commit)?);
     answers.extend(Some(skipped).filter(|s| !s.is_empty()).map(Message::SkipActivities));
     match commit.close.is_some() {
-        true => silence(tx, id)?,
+        true => {
+            silence(tx, id)?;
+            tx.may_rest(id);
+        }
         false => {
             for answer in &answers {
                 tx.deliver(id, answer, commit.now)?;

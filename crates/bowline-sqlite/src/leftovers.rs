@@ -6,18 +6,20 @@ mod tree;
 
 use bowline_core::{ActivityLive, Cause, Epoch, EventId, Namespace, RunId, Time};
 use bowline_store::{
-    AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, Subtree, ready::Mark,
+    AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, RunLine, Subtree, ready::Mark,
 };
 use rusqlite::params;
 
 use crate::{
     blob::{self, number, wide},
     db::{Db, Outcome},
+    limits,
     owed::{Debt, debts},
     run::Run,
 };
+use tree::{Top, Tree, Walked};
 
-pub(crate) use tree::{WALK_MAX, settled};
+pub(crate) use tree::{is_over, settled};
 
 /// `alive` is the epoch of the member: code dies with its process.
 pub(crate) fn leftovers(db: Db<'_>, subtree: &Subtree, alive: Option<Epoch>) -> Outcome<Leftovers> {
@@ -39,20 +41,21 @@ fn of_receipt(db: Db<'_>, id: u128, alive: Option<Epoch>, most: u64) -> Outcome<
 /// events is not looked into while much may wait there.
 fn below(db: Db<'_>, target: RunId, alive: Option<Epoch>, most: u64) -> Outcome<Option<Leftovers>> {
     let mut left = Leftovers::default();
-    let mut tree = tree::Tree::new(db);
-    let whole = tree.walk(target, |tree, run, alone| {
-        left.runs.push(tree.line(run)?);
+    let mut tree = Tree::new(db);
+    let Some(first) = tree.read(target)?.map(|run| run.head.first_run) else { return Ok(None) };
+    let top = Top::Chain(first);
+    let walked = tree.walk(target, top, |tree, run, alone| {
+        let line = tree.line(run)?;
+        left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(run), ..line });
         let is_brief = !alone && run.head.next_event.0 > most && outline(db, run, &mut left)?;
         if !alone && !is_brief {
             add_rows(db, run, alive, &mut left)?;
         }
         Ok(true)
     })?;
-    if left.runs.is_empty() {
-        return Ok(None);
-    }
     left.bound();
-    left.truncated |= !whole;
+    left.unknown = walked == Walked::Cut;
+    left.truncated |= walked != Walked::Whole || left.runs.len() >= limits::WALK;
     Ok(Some(left))
 }
 
@@ -142,13 +145,15 @@ fn covered(marks: &[Mark], activity: EventId) -> bool {
 }
 
 fn receipt(db: Db<'_>, id: u128) -> Outcome<Option<ReceiptRow>> {
-    let sql = "SELECT run, namespace, cause, requested_at, keep_until FROM receipts WHERE id = ?";
+    let sql = "SELECT run, namespace, cause, requested_at, keep_until, chain FROM receipts \
+               WHERE id = ?";
     let found = db.first(sql, params![id.to_be_bytes()], |row| {
         let run = RunId { namespace: Namespace(row.get(1)?), uuid: wide(row, 0)? };
+        let chain = RunId { uuid: wide(row, 5)?, ..run };
         let cause = blob::open::<Cause>(run, row, 2);
-        Ok((run, cause, Time(row.get(3)?), Time(row.get(4)?)))
+        Ok((run, chain, cause, Time(row.get(3)?), Time(row.get(4)?)))
     })?;
-    let Some((run, cause, requested_at, keep_until)) = found else { return Ok(None) };
+    let Some((run, chain, cause, requested_at, keep_until)) = found else { return Ok(None) };
     let id = bowline_core::ReceiptId(id);
-    Ok(Some(ReceiptRow { id, run, cause: cause?, requested_at, keep_until }))
+    Ok(Some(ReceiptRow { id, run, chain, cause: cause?, requested_at, keep_until }))
 }

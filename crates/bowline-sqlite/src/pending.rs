@@ -73,6 +73,15 @@ impl Pending {
         out
     }
 
+    /// Whether workers have activities of a run.
+    pub(crate) fn has_attempts(&self, index: &Index, run: RunId) -> bool {
+        let mut known = index.attempts_of(run);
+        let Some(changed) = self.runs.get(&run) else { return known.next().is_some() };
+        let stands = |activity: EventId| changed.attempts.get(&activity) != Some(&false);
+        changed.attempts.values().any(|started| *started)
+            || (!changed.gone && known.any(|(activity, _)| stands(activity)))
+    }
+
     /// The first mark that covers an activity.
     pub(crate) fn mark(&self, index: &Index, run: RunId, activity: EventId) -> Option<Mark> {
         let Some(changed) = self.runs.get(&run) else { return index.mark(run, activity).cloned() };

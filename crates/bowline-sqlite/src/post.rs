@@ -27,18 +27,20 @@ fn message(
 ) -> Outcome<Posted> {
     let id = address::resolve(tx, to)?.ok_or(Error::Missing("run"))?;
     let run = tx.run(id);
-    let (open, key) = (run.is_open(), run.key());
+    let (open, key, chain) = (run.is_open(), run.key(), run.head.first_run);
     if !open && receipt.is_none() {
         return Err(run.closed().into());
     }
     if let Some(receipt) = receipt {
         tx.db.run(
-            "INSERT OR IGNORE INTO receipts (id, run, namespace, cause, requested_at, keep_until) \
-             VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO receipts \
+             (id, run, namespace, chain, cause, requested_at, keep_until) \
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
             params![
                 receipt.id.0.to_be_bytes(),
                 id.uuid.to_be_bytes(),
                 id.namespace.0,
+                chain.uuid.to_be_bytes(),
                 bowline_core::codec::encode(&receipt.cause),
                 now.0,
                 receipt.keep_until.0

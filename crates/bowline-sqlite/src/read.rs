@@ -24,6 +24,14 @@ pub(crate) fn read(db: Db<'_>, read: &Read) -> Outcome<Option<RunRead>> {
             Some(key) => run::label_at(db, key)?,
             None => None,
         },
+        RunKey::Chain(run) => {
+            let own = run::label(db, *run)?;
+            let first = own.as_ref().map_or(*run, |label| label.origin.first_run);
+            match run::newest(db, first)? {
+                Some(key) => run::label_at(db, key)?,
+                None => own,
+            }
+        }
     };
     let Some(label) = label else { return Ok(None) };
     let run = run::run(db, Arc::new(label))?;

@@ -90,6 +90,13 @@ pub(crate) fn current(db: Db<'_>, namespace: Namespace, id: &str) -> Outcome<Opt
     Ok(db.first(sql, params![namespace.0, id], |row| row.get(0))?.flatten())
 }
 
+/// The key of the newest run of a chain; none if it has no other run than its first.
+pub(crate) fn newest(db: Db<'_>, first: RunId) -> Outcome<Option<i64>> {
+    let sql = "SELECT key FROM labels INDEXED BY labels_chain \
+               WHERE chain = ? AND namespace = ? ORDER BY key DESC LIMIT 1";
+    Ok(db.first(sql, params![first.uuid.to_be_bytes(), first.namespace.0], |row| row.get(0))?)
+}
+
 fn read_label(row: &Row<'_>) -> Outcome<Label> {
     let key: i64 = row.get(0)?;
     let run = RunId { namespace: Namespace(row.get(1)?), uuid: wide(row, 2)? };
@@ -116,6 +123,8 @@ fn read_label(row: &Row<'_>) -> Outcome<Label> {
         root: origin.root,
         first_run: origin.first_run,
         ladder: origin.ladder,
+        link: origin.link(),
+        tree: origin.tree(),
         forked: origin.forked,
         successor: None,
         cancel: None,
@@ -215,13 +224,17 @@ pub(crate) fn insert(db: Db<'_>, key: i64, head: Head, started: &WorkflowStarted
         head.queue.as_str(),
         head.started_at.0,
         origin.parent.map(|above| above.run.uuid.to_be_bytes()),
+        head.chain().map(|first| first.uuid.to_be_bytes()),
+        head.kin().map(|tree| tree.uuid.to_be_bytes()),
+        head.forked.map(|(old, _)| old.uuid.to_be_bytes()),
         codec::encode(&origin),
         stored::search_bytes(&head.search),
         stored::memo_bytes(&head.memo),
     ];
     db.run(
         "INSERT INTO labels (key, namespace, uuid, workflow_id, name, queue, started_at, parent, \
-         origin, search, memo) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         chain, kin, forked, origin, search, memo) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         values,
     )?;
     let head = Head { search: Default::default(), memo: Default::default(), ..head };

@@ -23,7 +23,7 @@ use crate::{
     activity::Activity,
     blob::int,
     db::{Db, Outcome},
-    inbox, limits,
+    inbox, leftovers, limits,
     owed::Owed,
     pending::Pending,
     run::{self, Run},
@@ -68,6 +68,8 @@ pub(crate) struct Tx<'a> {
     pub(crate) member: Option<Membership>,
     /// How many runs and activities the calls so far have claimed; the index does not know yet.
     pub(crate) claimed: usize,
+    /// Closed runs of trees that may be over since this transaction.
+    rests: BTreeSet<RunId>,
 }
 
 /// What becomes of the member once the transaction is committed.
@@ -109,6 +111,7 @@ impl<'a> Tx<'a> {
             hints: BTreeSet::new(),
             member: None,
             claimed: 0,
+            rests: BTreeSet::new(),
         }
     }
 
@@ -136,6 +139,27 @@ impl<'a> Tx<'a> {
             loaded.state = State::Clean;
             self.pending.push(Change::Run(Standing::of(&loaded.run.head)));
         }
+        std::mem::take(&mut self.rests).into_iter().try_for_each(|run| self.rest(run))
+    }
+
+    /// Something of a run that was found before is over now. If the run is closed, all of it may
+    /// be: that is looked at once all of the transaction is written.
+    pub(crate) fn may_rest(&mut self, id: RunId) {
+        let run = self.run(id);
+        if !run.is_open() && run.head.kin().is_some() {
+            self.rests.insert(id);
+        }
+    }
+
+    /// A run that is over is not looked for any more when its tree is.
+    fn rest(&mut self, id: RunId) -> Outcome<()> {
+        let Some(loaded) = self.runs.get(&id) else { return Ok(()) };
+        let is_out = self.pending.has_attempts(&self.mind.index, id);
+        if is_out || !leftovers::is_over(self.db, &loaded.run)? {
+            return Ok(());
+        }
+        let sql = "UPDATE labels SET kin = NULL WHERE key = ? AND kin IS NOT NULL";
+        self.db.run(sql, [loaded.run.key()])?;
         Ok(())
     }
 
@@ -191,11 +215,18 @@ impl<'a> Tx<'a> {
         workflow_id: &str,
     ) -> Outcome<Option<&Run>> {
         let Some(key) = run::current(self.db, namespace, workflow_id)? else { return Ok(None) };
-        let label = run::label_at(self.db, key)?;
-        let Some(id) = label.as_ref().map(|label| label.run) else { return Ok(None) };
-        let label = Arc::new(label.expect("it was there a line ago"));
-        self.mind.labels.put(id, label);
-        self.find(id)
+        match self.find_at(key)? {
+            Some(id) => self.find(id),
+            None => Ok(None),
+        }
+    }
+
+    /// Finds the run behind a key.
+    pub(crate) fn find_at(&mut self, key: i64) -> Outcome<Option<RunId>> {
+        let Some(label) = run::label_at(self.db, key)? else { return Ok(None) };
+        let id = label.run;
+        self.mind.labels.put(id, Arc::new(label));
+        Ok(self.find(id)?.map(|run| run.head.run))
     }
 
     /// The key of a run.

@@ -291,6 +291,8 @@ macro_rules! conformance {
             what_was_left_is_named
             orphans_are_what_nobody_told
             a_large_subtree_is_told_in_part
+            a_receipt_covers_the_whole_chain
+            a_large_subtree_is_proven
         }
         $crate::conformance_group! { $open, retention:
             closed_runs_are_kept
@@ -302,6 +304,8 @@ macro_rules! conformance {
             expiry_is_bounded
             the_current_run_outlives_older_ones
             each_namespace_keeps_its_runs_for_its_own_time
+            closed_links_go_while_the_chain_lives
+            a_link_goes_when_what_is_below_it_is_settled
         }
         $crate::conformance_group! { $open, shelf:
             a_shelf_keeps_what_was_put_there

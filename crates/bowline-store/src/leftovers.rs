@@ -18,7 +18,8 @@ pub const OUTLINE_FROM: u64 = 4_096;
 /// Which rows to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subtree {
-    /// This run, the runs that it continued as, and everything that they started.
+    /// This run, the runs that it continued as, and everything that they started; and of the rest
+    /// of its chain whatever is not over.
     Run(RunId),
     /// The subtree that a cancel request was about.
     Receipt(ReceiptId),
@@ -38,7 +39,8 @@ pub struct Leftovers {
     pub receipt: Option<ReceiptRow>,
     /// Runs of the subtree: the target, then parents before children. Bounded; where there is
     /// not room for all, closed ones are left out before open ones. An open run that was left
-    /// alone when its parent closed is listed, and nothing below it is.
+    /// alone when its parent closed is listed, and nothing below it is. Runs of the chain before the
+    /// target, and of a very large tree, are listed if they are not over.
     pub runs: Vec<RunLine>,
     /// Activities that a worker has, and cancelled ones that one had, begun or not. Bounded; what
     /// runs, leaked or was lost comes first.
@@ -51,8 +53,11 @@ pub struct Leftovers {
     pub unswept: u64,
     /// Messages of closed or open runs of the subtree that nobody has consumed.
     pub unread: u64,
-    /// Something was left out, because there was too much of it.
+    /// Something was left out, because there was too much of it. Unless it was not even looked at,
+    /// that is over, or stands no better than what is listed.
     pub truncated: bool,
+    /// Not everything was looked at, so that nothing can be said of the whole.
+    pub unknown: bool,
 }
 
 /// The receipt of a cancel.
@@ -62,6 +67,8 @@ pub struct ReceiptRow {
     pub id: ReceiptId,
     /// The run that was to be cancelled.
     pub run: RunId,
+    /// The first run of its chain.
+    pub chain: RunId,
     /// Why, and by whom.
     pub cause: Cause,
     /// When it was asked for.
@@ -84,6 +91,8 @@ pub struct RunLine {
     /// Its parent, the parent's `ChildInitiated`, and what becomes of it when the parent closes.
     /// A child that its closed parent had let go of counts as abandoned, whatever its policy.
     pub parent: Option<(RunId, EventId, ParentClose)>,
+    /// That parent is part of the subtree, and closed.
+    pub parent_closed: bool,
     /// The run that goes on in its place.
     pub successor: Option<RunId>,
     /// How far its cancel has come.

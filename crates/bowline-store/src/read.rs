@@ -17,6 +17,9 @@ pub enum RunKey {
     Run(RunId),
     /// The newest run of a workflow id.
     Current(Namespace, WorkflowId),
+    /// The newest run of a chain, which is known by its first run, whether or not that is still
+    /// there. Any other run of it will do as long as it is there.
+    Chain(RunId),
 }
 
 /// What to read of a run.
@@ -144,6 +147,10 @@ pub struct Head {
     pub root: RunId,
     /// The first run of its chain.
     pub first_run: RunId,
+    /// Which run of its chain it is, from 1.
+    pub link: u32,
+    /// The first run of the chain at the top of its tree; of its own chain if that has no parent.
+    pub tree: RunId,
     /// For a fork: the run whose first events it has, and the last of these. Children that were
     /// open there are its own.
     pub forked: Option<(RunId, EventId)>,
@@ -225,6 +232,7 @@ impl Head {
             return Err(Error::Invalid(format!("run {} has no first event", birth.run)));
         };
         let run = birth.run;
+        let first_run = Some(started.first_run).filter(|first| first.uuid != 0).unwrap_or(run);
         let next_event = birth.events.last().map_or(EventId(1), |event| event.id.plus(1));
         let head = Self {
             run,
@@ -245,7 +253,9 @@ impl Head {
             ladder: started.ladder,
             parent: started.parent.as_ref().map(|parent| (parent.run, parent.initiated)),
             root: started.root.as_ref().map_or(run, |(root, _)| *root),
-            first_run: Some(started.first_run).filter(|first| first.uuid != 0).unwrap_or(run),
+            first_run,
+            link: started.link.unwrap_or(1),
+            tree: started.tree.unwrap_or(first_run),
             forked: forked(birth),
             successor: None,
             cancel: None,
@@ -257,6 +267,19 @@ impl Head {
             deleted: false,
         };
         Ok((head, started))
+    }
+}
+
+impl Head {
+    /// The tree under which it is found while it is not over. The first run of a tree is found
+    /// without: its id is the tree's.
+    pub fn kin(&self) -> Option<RunId> {
+        Some(self.tree).filter(|tree| *tree != self.run)
+    }
+
+    /// The chain under which it is found; none for the first run, whose id is the chain's.
+    pub fn chain(&self) -> Option<RunId> {
+        Some(self.first_run).filter(|first| *first != self.run)
     }
 }
 

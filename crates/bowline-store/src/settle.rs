@@ -113,3 +113,9 @@ pub fn keeps_row(live: &ActivityLive) -> bool {
         _ => live.cancel.is_some() || end.leaked || end.lost,
     }
 }
+
+/// Whether code of an activity may still run although its row says that it waits, or has ended. A
+/// closed run of which no activity waits, is out or runs on is over for ever.
+pub fn runs_on(live: &ActivityLive) -> bool {
+    !live.adrift.is_empty() || live.ended().is_some_and(|end| end.lost)
+}

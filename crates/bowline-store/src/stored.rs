@@ -40,6 +40,12 @@ pub struct Origin {
     /// What is done to it if it stays open after it was asked to cancel.
     #[n(7)]
     pub ladder: Option<RunLadder>,
+    /// Which run of its chain it is, from 2 on.
+    #[n(8)]
+    pub link: Option<u32>,
+    /// The first run of the chain at the top of its tree, if that is not its own chain.
+    #[n(9)]
+    pub tree: Option<RunId>,
 }
 
 /// The parent of a run.
@@ -73,7 +79,19 @@ impl Origin {
             previous_run: started.previous_run,
             forked: head.forked,
             ladder: head.ladder,
+            link: started.link,
+            tree: started.tree,
         }
+    }
+
+    /// Which run of its chain it is, from 1.
+    pub fn link(&self) -> u32 {
+        self.link.unwrap_or(1)
+    }
+
+    /// The first run of the chain at the top of its tree.
+    pub fn tree(&self) -> RunId {
+        self.tree.unwrap_or(self.first_run)
     }
 }
 

@@ -1,19 +1,21 @@
 //! The walk through a subtree: a run, the runs that it continued as, and what they started.
+//!
+//! A walk goes down a small tree run by run. What it does not reach (earlier runs of the chain, and
+//! the rest of a large tree) is found from below: the runs of the whole tree that are not over are
+//! indexed, and each is followed up until it is known whether it belongs to the subtree.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use bowline_core::{EventId, ParentClose, Ranges, RunId};
 use bowline_store::{RunLine, left_by};
+use uuid::Uuid;
 
 use crate::{
-    blob,
+    blob::{self, count},
     db::{Db, Outcome, Value},
-    owed,
+    limits, owed,
     run::{self, Run},
 };
-
-/// How many runs one walk visits; a larger subtree is told in part, and says so.
-pub(crate) const WALK_MAX: usize = 100_000;
 
 /// A fork, and the number up to which children of the old run are its own.
 type Heir = (RunId, EventId);
@@ -21,53 +23,244 @@ type Heir = (RunId, EventId);
 pub(super) struct Tree<'a> {
     db: Db<'a>,
     parents: HashMap<RunId, Option<Ranges>>,
+    verdicts: HashMap<RunId, Verdict>,
+    /// Runs that were followed up; none where there is no such run.
+    known: HashMap<RunId, Option<Run>>,
+    /// A run has more children than are told.
+    is_wide: bool,
+}
+
+/// What a subtree begins with.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Top {
+    /// All runs of the chain with this first one.
+    Chain(RunId),
+    /// This run, and not how its chain went on.
+    Run(RunId),
+}
+
+/// How a run stands to the top.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// Elsewhere, or below one that was left alone.
+    Outside,
+    Inside,
+    /// Inside, and left alone.
+    Alone,
 }
 
 /// Where a walk has come to.
 pub(super) struct Walk {
     target: RunId,
+    top: Top,
     next: VecDeque<(RunId, Option<Heir>)>,
     seen: BTreeSet<RunId>,
+    visited: BTreeSet<RunId>,
+    /// The tree that the target is of, once it was seen.
+    tree: Option<RunId>,
+    up: Up,
+}
+
+/// How far the runs that are not over have been looked at.
+#[derive(Default)]
+struct Up {
+    page: VecDeque<(Run, bool)>,
+    after: Option<RunId>,
+    looks: usize,
+    is_done: bool,
+}
+
+impl Top {
+    /// Whether a run is at the top itself: its parent is none of the subtree.
+    pub(super) fn is(self, run: &Run) -> bool {
+        match self {
+            Self::Chain(first) => run.head.first_run == first,
+            Self::Run(id) => run.head.run == id,
+        }
+    }
 }
 
 impl Walk {
-    pub(super) fn from(target: RunId) -> Self {
-        Self { target, next: VecDeque::from([(target, None)]), seen: BTreeSet::from([target]) }
+    pub(super) fn from(target: RunId, top: Top) -> Self {
+        let next = VecDeque::from([(target, None)]);
+        let (seen, visited) = (BTreeSet::from([target]), BTreeSet::new());
+        Self { target, top, next, seen, visited, tree: None, up: Up::default() }
     }
 
-    /// Whether it was given up because there was too much.
+    /// Whether it was given up because there was too much: then nothing is known of the rest.
     pub(super) fn is_cut(&self) -> bool {
-        self.seen.len() > WALK_MAX
+        self.up.looks > limits::KIN_MAX
+    }
+
+    /// Whether there was more than is visited from the top down.
+    pub(super) fn is_long(&self) -> bool {
+        self.visited.len() >= limits::WALK
     }
 }
 
 impl<'a> Tree<'a> {
     pub(super) fn new(db: Db<'a>) -> Self {
-        Self { db, parents: HashMap::new() }
+        let (parents, verdicts, known) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { db, parents, verdicts, known, is_wide: false }
     }
 
-    /// The next run of a walk through the target and everything below it, parents before children.
-    /// Says whether it was left alone; what is below such a run is not visited.
+    /// The next run of a walk: the target and what is below it, parents before children; then
+    /// whatever else of the subtree is not over. Says whether it was left alone; what is below such
+    /// a run is not visited.
     pub(super) async fn step(&mut self, walk: &mut Walk) -> Outcome<Option<(Run, bool)>> {
-        while let Some((id, heir)) = walk.next.pop_front().filter(|_| !walk.is_cut()) {
+        while let Some((id, heir)) = walk.next.pop_front().filter(|_| !walk.is_long()) {
             let Some(mut run) = run::one(self.db, id).await? else { continue };
             if !inherit(&mut run, heir) {
                 walk.seen.remove(&id);
                 continue;
             }
-            let alone = id != walk.target && self.left_alone(&run).await?;
+            walk.visited.insert(id);
+            walk.tree.get_or_insert(run.head.tree);
+            let alone = !walk.top.is(&run) && self.left_alone(&run).await?;
             if !alone {
-                let successor = run.head.successor.map(|next| (next, heir));
+                let goes_on = matches!(walk.top, Top::Chain(_)) || id != walk.target;
+                let successor = run.head.successor.filter(|_| goes_on).map(|next| (next, heir));
                 let below = successor.into_iter().chain(self.below(&run).await?);
                 walk.next.extend(below.filter(|(run, _)| walk.seen.insert(*run)));
             }
             return Ok(Some((run, alone)));
         }
-        Ok(None)
+        self.climb(walk).await
+    }
+
+    /// The next run that was not visited from the top down, and is not over.
+    async fn climb(&mut self, walk: &mut Walk) -> Outcome<Option<(Run, bool)>> {
+        loop {
+            if let Some(found) = walk.up.page.pop_front() {
+                return Ok(Some(found));
+            }
+            let Some(tree) = walk.tree.filter(|_| !walk.up.is_done && !walk.is_cut()) else {
+                return Ok(None);
+            };
+            let is_first = walk.up.after.is_none();
+            if is_first && !walk.is_long() && !self.is_wide && !self.is_one_of_many(walk).await? {
+                return Ok(None);
+            }
+            let mut page = self.kin(tree, walk.up.after).await?;
+            walk.up.is_done = page.len() < limits::WALK;
+            walk.up.after = page.last().copied();
+            // The first run of the tree is found by its id.
+            page.extend(is_first.then_some(tree));
+            page.retain(|id| !walk.visited.contains(id));
+            walk.up.looks += page.len();
+            walk.up.page = self.page(&page, walk.top).await?.into();
+        }
+    }
+
+    /// Whether the chain at the top has other runs than the target.
+    async fn is_one_of_many(&self, walk: &Walk) -> Outcome<bool> {
+        let Top::Chain(first) = walk.top else { return Ok(false) };
+        Ok(first != walk.target || run::newest(self.db, first).await?.is_some())
+    }
+
+    /// Runs of a tree that may not be over, beside its first one: the next page.
+    async fn kin(&self, tree: RunId, after: Option<RunId>) -> Outcome<Vec<RunId>> {
+        let sql = "SELECT namespace, run FROM @runs \
+                   WHERE namespace = $1 AND kin = $2 AND run > $3 ORDER BY run LIMIT $4";
+        let after = after.map_or(Uuid::nil(), blob::uuid);
+        let values: [Value<'_>; 4] =
+            [&blob::space(tree), &blob::uuid(tree), &after, &count(limits::WALK)];
+        let rows = self.db.rows(sql, &values).await?;
+        rows.iter().map(|row| blob::run_id(row, 0)).collect()
+    }
+
+    /// Those of a page that are of the subtree and not over, and whether they were left alone.
+    async fn page(&mut self, ids: &[RunId], top: Top) -> Outcome<Vec<(Run, bool)>> {
+        let busy = self.busy(ids).await?;
+        let mut inside = Vec::new();
+        let mut page = Vec::with_capacity(ids.len());
+        for (id, run) in run::whole(self.db, ids).await? {
+            let run = run?;
+            let rests = run.marked == 0 && run.owing == 0 && !busy.contains(&id);
+            if run.is_open() || !rests {
+                page.push(run);
+            }
+        }
+        self.know_above(&page).await?;
+        for run in page {
+            match self.verdict(&run, top).await? {
+                Verdict::Outside => {}
+                verdict => inside.push((run, verdict == Verdict::Alone)),
+            }
+        }
+        Ok(inside)
+    }
+
+    /// Those runs of which an activity waits, is out or runs on.
+    async fn busy(&self, ids: &[RunId]) -> Outcome<BTreeSet<RunId>> {
+        let sql = "SELECT w.namespace, w.run \
+                   FROM unnest($1::int8[], $2::uuid[]) AS w (namespace, run) \
+                   WHERE EXISTS (SELECT 1 FROM @activities a WHERE a.namespace = w.namespace \
+                   AND a.run = w.run AND (a.place < 2 OR a.adrift))";
+        let (spaces, uuids) = run::keys(ids);
+        let rows = self.db.rows(sql, &[&spaces, &uuids]).await?;
+        rows.iter().map(|row| blob::run_id(row, 0)).collect()
+    }
+
+    /// Reads the runs above these, a generation at a time.
+    async fn know_above(&mut self, runs: &[Run]) -> Outcome<()> {
+        let above = |run: &Run| run.head.parent.map(|(parent, _)| parent);
+        let mut next: BTreeSet<RunId> = runs.iter().filter_map(above).collect();
+        loop {
+            next.retain(|id| !self.known.contains_key(id));
+            if next.is_empty() {
+                return Ok(());
+            }
+            let ids: Vec<RunId> = std::mem::take(&mut next).into_iter().collect();
+            for (id, run) in run::whole(self.db, &ids).await? {
+                let run = run?;
+                next.extend(above(&run));
+                self.known.insert(id, Some(run));
+            }
+            for id in ids {
+                self.known.entry(id).or_insert(None);
+            }
+        }
+    }
+
+    /// A run that others are followed up to.
+    async fn find(&mut self, id: RunId) -> Outcome<Option<Run>> {
+        if !self.known.contains_key(&id) {
+            let run = run::one(self.db, id).await?;
+            self.known.insert(id, run);
+        }
+        Ok(self.known.get(&id).cloned().flatten())
+    }
+
+    /// How a run stands to the top: followed up from parent to parent.
+    async fn verdict(&mut self, run: &Run, top: Top) -> Outcome<Verdict> {
+        let (mut path, mut next) = (Vec::new(), Some(run.clone()));
+        let mut verdict = loop {
+            let Some(run) = next.take() else { break Verdict::Outside };
+            if top.is(&run) {
+                break Verdict::Inside;
+            }
+            if let Some(known) = self.verdicts.get(&run.head.run) {
+                break *known;
+            }
+            if let Some((parent, _)) = self.above(&run).await? {
+                next = self.find(parent).await?;
+            }
+            path.push(run);
+        };
+        for run in path.iter().rev() {
+            verdict = match verdict {
+                Verdict::Inside if self.left_alone(run).await? => Verdict::Alone,
+                Verdict::Inside => Verdict::Inside,
+                Verdict::Outside | Verdict::Alone => Verdict::Outside,
+            };
+            self.verdicts.insert(run.head.run, verdict);
+        }
+        Ok(verdict)
     }
 
     /// The children of a run, and those that it may have inherited as a fork of another.
-    async fn below(&self, run: &Run) -> Outcome<Vec<(RunId, Option<Heir>)>> {
+    async fn below(&mut self, run: &Run) -> Outcome<Vec<(RunId, Option<Heir>)>> {
         let own = self.children(run.head.run).await?;
         let mut below: Vec<_> = own.into_iter().map(|child| (child, None)).collect();
         let (mut from, mut cut) = (run.head.forked, EventId(u64::MAX));
@@ -80,16 +273,18 @@ impl<'a> Tree<'a> {
         Ok(below)
     }
 
-    async fn children(&self, id: RunId) -> Outcome<Vec<RunId>> {
+    /// More than a walk visits are not told.
+    async fn children(&mut self, id: RunId) -> Outcome<Vec<RunId>> {
         let sql = "SELECT namespace, run FROM @labels \
-                   WHERE namespace = $1 AND parent = $2 ORDER BY run";
-        let values: [Value<'_>; 2] = [&blob::space(id), &blob::uuid(id)];
+                   WHERE namespace = $1 AND parent = $2 LIMIT $3";
+        let values: [Value<'_>; 3] = [&blob::space(id), &blob::uuid(id), &count(limits::WALK)];
         let rows = self.db.rows(sql, &values).await?;
+        self.is_wide |= rows.len() >= limits::WALK;
         rows.iter().map(|row| blob::run_id(row, 0)).collect()
     }
 
     pub(super) async fn line(&mut self, run: &Run) -> Outcome<RunLine> {
-        let parent = match run.head.parent {
+        let parent = match self.above(run).await? {
             Some((parent, event)) => Some((parent, event, self.policy(run).await?)),
             None => None,
         };
@@ -100,6 +295,7 @@ impl<'a> Tree<'a> {
             name: head.name.clone(),
             status: head.status,
             parent,
+            parent_closed: self.parent_closed(run).await?,
             successor: head.successor,
             cancel: head.cancel.clone(),
             closed_at: head.closed_at,
@@ -114,16 +310,46 @@ impl<'a> Tree<'a> {
             && self.policy(run).await? == ParentClose::Abandon)
     }
 
+    /// The parent of a run, and its number there. Where that was forked behind it, the fork has
+    /// inherited it.
+    async fn above(&mut self, run: &Run) -> Outcome<Option<(RunId, EventId)>> {
+        let Some((mut parent, event)) = run.head.parent else { return Ok(None) };
+        while run.is_open() && self.left(parent).await?.is_some() {
+            match self.heir(parent, event).await? {
+                Some(fork) => parent = fork,
+                None => break,
+            }
+        }
+        Ok(Some((parent, event)))
+    }
+
+    /// The newest fork of a run that was cut behind an event.
+    async fn heir(&mut self, old: RunId, event: EventId) -> Outcome<Option<RunId>> {
+        let sql = "SELECT namespace, run FROM @labels \
+                   WHERE namespace = $1 AND forked = $2 ORDER BY serial DESC";
+        let rows = self.db.rows(sql, &[&blob::space(old), &blob::uuid(old)]).await?;
+        for row in &rows {
+            let fork = blob::run_id(row, 0)?;
+            let cut = self.find(fork).await?.and_then(|run| run.head.forked);
+            if cut.is_some_and(|(_, cut)| event <= cut) {
+                return Ok(Some(fork));
+            }
+        }
+        Ok(None)
+    }
+
     /// What becomes of a run when its parent closes; what a closed parent had let go of is left.
     pub(super) async fn policy(&mut self, run: &Run) -> Outcome<ParentClose> {
-        let Some((parent, event)) = run.head.parent else { return Ok(ParentClose::default()) };
+        let Some((parent, event)) = self.above(run).await? else {
+            return Ok(ParentClose::default());
+        };
         let left = self.left(parent).await?.is_some_and(|left| left.contains(event));
         let close = run.origin.parent.map(|above| above.close).unwrap_or_default();
         Ok(if left { ParentClose::Abandon } else { close })
     }
 
     pub(super) async fn parent_closed(&mut self, run: &Run) -> Outcome<bool> {
-        match run.head.parent {
+        match self.above(run).await? {
             Some((parent, _)) => Ok(self.left(parent).await?.is_some()),
             None => Ok(false),
         }
@@ -132,7 +358,7 @@ impl<'a> Tree<'a> {
     /// What a closed run had let go of, or left alone; none for an open one, or none at all.
     pub(super) async fn left(&mut self, id: RunId) -> Outcome<Option<&Ranges>> {
         if !self.parents.contains_key(&id) {
-            let closed = run::one(self.db, id).await?.filter(|run| !run.is_open());
+            let closed = self.find(id).await?.filter(|run| !run.is_open());
             let left = match closed {
                 Some(run) => Some(left(self.db, &run).await?),
                 None => None,
@@ -165,10 +391,10 @@ async fn left(db: Db<'_>, run: &Run) -> Outcome<Ranges> {
     Ok(left_by(&owed::batch(&row)?).unwrap_or_default())
 }
 
-/// Whether every run of a subtree is closed, those that were left alone excepted, and nothing of
-/// it waits, runs or is owed.
+/// Whether everything below a run is closed, what was left alone excepted, and nothing of it
+/// waits, runs or is owed. How its chain went on is no matter.
 pub(crate) async fn settled(db: Db<'_>, target: RunId) -> Outcome<bool> {
-    let (mut tree, mut walk) = (Tree::new(db), Walk::from(target));
+    let (mut tree, mut walk) = (Tree::new(db), Walk::from(target, Top::Run(target)));
     while let Some((run, alone)) = tree.step(&mut walk).await? {
         if alone {
             continue;

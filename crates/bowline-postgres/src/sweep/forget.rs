@@ -156,28 +156,23 @@ async fn may_go(shared: &Shared, run: RunId) -> Outcome<bool> {
     may
 }
 
-/// Whether a receipt tells about a run: one of its own, of a run before it in its chain, or of a
-/// run above.
+/// Whether a receipt tells about a run: one of its chain, or of a chain above.
 async fn kept(db: Db<'_>, run: RunId) -> Outcome<bool> {
-    let (mut next, mut seen) = (vec![run], BTreeSet::new());
-    while let Some(run) = next.pop().filter(|_| seen.len() < leftovers::WALK_MAX) {
-        if !seen.insert(run) {
-            continue;
-        }
-        if has_receipt(db, run).await? {
+    let (mut next, mut seen) = (Some(run), BTreeSet::new());
+    while let Some(id) = next.take() {
+        let Some(run) = run::one(db, id).await? else { break };
+        if has_receipt(db, run.head.first_run).await? {
             return Ok(true);
         }
-        if let Some(run) = run::one(db, run).await? {
-            next.extend(run.origin.parent.map(|above| above.run));
-            next.extend(run.origin.previous_run);
-        }
+        next = run.origin.parent.map(|above| above.run).filter(|parent| seen.insert(*parent));
     }
     Ok(false)
 }
 
-async fn has_receipt(db: Db<'_>, run: RunId) -> Outcome<bool> {
-    let sql = "SELECT 1 FROM @receipts WHERE namespace = $1 AND run = $2 LIMIT 1";
-    let values: [Value<'_>; 2] = [&blob::space(run), &blob::uuid(run)];
+/// Whether there is a receipt of a chain.
+async fn has_receipt(db: Db<'_>, first: RunId) -> Outcome<bool> {
+    let sql = "SELECT 1 FROM @receipts WHERE namespace = $1 AND chain = $2 LIMIT 1";
+    let values: [Value<'_>; 2] = [&blob::space(first), &blob::uuid(first)];
     Ok(db.first(sql, &values).await?.is_some())
 }
 
@@ -188,7 +183,8 @@ fn bury<'t>(tx: &'t mut Tx<'_>, id: &'t RunId) -> BoxFuture<'t, Outcome<()>> {
             return Ok(());
         }
         // Somebody may have asked for a receipt since it was found that it may go.
-        if has_receipt(tx.db, *id).await? {
+        let first = run.head.first_run;
+        if has_receipt(tx.db, first).await? {
             return Ok(());
         }
         tx.bury(*id);

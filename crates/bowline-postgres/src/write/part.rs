@@ -1,6 +1,6 @@
 //! The parts of the one statement, table by table.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bowline_core::{Batch, RunId, Time, codec};
 use bowline_store::{Snapshot, stored};
@@ -54,7 +54,12 @@ impl Statement {
         format!("{}, {}", self.value(spaces, "int8[]"), self.value(uuids, "uuid[]"))
     }
 
-    pub(super) fn born(&mut self, born: &[Run], labels: &mut BTreeMap<RunId, LabelEdit>) {
+    pub(super) fn born(
+        &mut self,
+        born: &[Run],
+        rests: &BTreeSet<RunId>,
+        labels: &mut BTreeMap<RunId, LabelEdit>,
+    ) {
         if born.is_empty() {
             return;
         }
@@ -65,9 +70,15 @@ impl Statement {
         let zeros = self.value(vec![0_i64; born.len()], "int8[]");
         let started: Vec<i64> = born.iter().map(|run| run.head.started_at.0).collect();
         let started = self.value(started, "int8[]");
-        let columns = format!("namespace, run, started_at, queue, name, rev, {CHANGING}");
+        let kin: Vec<Option<Uuid>> = born
+            .iter()
+            .map(|run| run.head.kin().filter(|_| !rests.contains(&run.head.run)))
+            .map(|tree| tree.map(uuid))
+            .collect();
+        let kin = self.value(kin, "uuid[]");
+        let columns = format!("namespace, run, started_at, queue, name, rev, kin, {CHANGING}");
         let values =
-            [keys.clone(), started.clone(), queues.clone(), names.clone(), zeros, changing];
+            [keys.clone(), started.clone(), queues.clone(), names.clone(), zeros, kin, changing];
         self.insert("runs", &columns, &values, "");
 
         let edits: Vec<Option<LabelEdit>> = ids().map(|id| labels.remove(&id)).collect();
@@ -78,6 +89,9 @@ impl Statement {
             edits.iter().map(|edit| edit.as_ref().is_some_and(|edit| edit.deleted)).collect();
         let parents: Vec<Option<Uuid>> =
             born.iter().map(|run| run.head.parent.map(|(run, _)| uuid(run))).collect();
+        let chains: Vec<Option<Uuid>> = born.iter().map(|run| run.head.chain().map(uuid)).collect();
+        let forked: Vec<Option<Uuid>> =
+            born.iter().map(|run| run.head.forked.map(|(old, _)| uuid(old))).collect();
         let origins: Vec<Vec<u8>> = born.iter().map(|run| codec::encode(&run.origin)).collect();
         // Whatever was changed since it began stands in its head.
         let search: Vec<Option<Vec<u8>>> =
@@ -93,12 +107,14 @@ impl Statement {
             self.value(serials, "int8[]"),
             self.value(deleted, "bool[]"),
             self.value(parents, "uuid[]"),
+            self.value(chains, "uuid[]"),
+            self.value(forked, "uuid[]"),
             self.value(origins, "bytea[]"),
             self.value(search, "bytea[]"),
             self.value(memos, "bytea[]"),
         ];
         let columns = "namespace, run, started_at, queue, name, workflow_id, serial, deleted, \
-                       parent, origin, search, memo";
+                       parent, chain, forked, origin, search, memo";
         self.insert("labels", columns, &values, "");
     }
 
@@ -109,20 +125,48 @@ impl Statement {
         (self.value(queues, "text[]"), self.value(names, "text[]"))
     }
 
-    pub(super) fn runs(&mut self, runs: &[Run]) {
+    pub(super) fn runs(&mut self, writes: &Writes) {
+        let runs = &writes.runs;
         if runs.is_empty() {
             return;
         }
-        let keys = self.keys(runs.iter().map(|run| run.head.run));
+        let mut keys = self.keys(runs.iter().map(|run| run.head.run));
         let changing = self.changing(runs);
-        let sets: Vec<String> =
+        let mut sets: Vec<String> =
             CHANGING.split(", ").map(|column| format!("{0} = n.{0}", column.trim())).collect();
+        let mut columns = "namespace, run".to_owned();
+        let rests: Vec<bool> =
+            runs.iter().map(|run| writes.rests.contains(&run.head.run)).collect();
+        if rests.contains(&true) {
+            keys = format!("{keys}, {}", self.value(rests, "bool[]"));
+            columns.push_str(", rests");
+            sets.push(self.rests(writes));
+        }
         self.change(format!(
             "UPDATE @runs AS r SET rev = r.rev + 1, {} \
-             FROM unnest({keys}, {changing}) AS n (namespace, run, {CHANGING}) \
+             FROM unnest({keys}, {changing}) AS n ({columns}, {CHANGING}) \
              WHERE r.namespace = n.namespace AND r.run = n.run AND (SELECT ok FROM fence)",
             sets.join(", ")
         ));
+    }
+
+    /// A run that is over is not looked for any more when its tree is. What is not known here the
+    /// statement looks up: the rows as they were before it, those that it changes excepted.
+    fn rests(&mut self, writes: &Writes) -> String {
+        let changed = writes.activities.iter().map(|row| (row.run, int(row.number.0)));
+        let gone = writes.old_activities.iter().map(|(run, number)| (*run, int(number.0)));
+        let known: Vec<(RunId, i64)> =
+            changed.chain(gone).filter(|(run, _)| writes.rests.contains(run)).collect();
+        let keys = self.keys(known.iter().map(|(run, _)| *run));
+        let numbers = known.iter().map(|(_, number)| *number).collect::<Vec<i64>>();
+        let numbers = self.value(numbers, "int8[]");
+        format!(
+            "kin = CASE WHEN n.rests AND NOT EXISTS (SELECT 1 FROM @activities a \
+             WHERE a.namespace = n.namespace AND a.run = n.run AND (a.place < 2 OR a.adrift) \
+             AND NOT EXISTS (SELECT 1 FROM unnest({keys}, {numbers}) AS k (namespace, run, number) \
+             WHERE k.namespace = a.namespace AND k.run = a.run AND k.number = a.number)) \
+             THEN NULL ELSE r.kin END"
+        )
     }
 
     /// The values of [`CHANGING`].

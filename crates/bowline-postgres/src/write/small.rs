@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bowline_core::{Alarm, EventId, RunId, codec};
-use bowline_store::ready::Mark;
+use bowline_store::{ready::Mark, runs_on};
 use uuid::Uuid;
 
 use super::{Receipt, Statement};
@@ -71,7 +71,7 @@ impl Statement {
         let due: Vec<i64> = rows.iter().map(Activity::due).collect();
         let epochs: Vec<Option<i64>> = rows.iter().map(Activity::epoch).collect();
         let cancelled: Vec<bool> = rows.iter().map(|row| row.live.cancel.is_some()).collect();
-        let adrift: Vec<bool> = rows.iter().map(|row| !row.live.adrift.is_empty()).collect();
+        let adrift: Vec<bool> = rows.iter().map(|row| runs_on(&row.live)).collect();
         let armed: Vec<Option<i64>> = rows.iter().map(|row| row.armed.map(|time| time.0)).collect();
         let values = [
             self.keys(rows.iter().map(|row| row.run)),
@@ -237,11 +237,12 @@ impl Statement {
             self.value(all().map(|r| Uuid::from_u128(r.id.0)).collect::<Vec<_>>(), "uuid[]"),
             self.value(all().map(|r| space(r.run)).collect::<Vec<_>>(), "int8[]"),
             self.value(all().map(|r| uuid(r.run)).collect::<Vec<_>>(), "uuid[]"),
+            self.value(all().map(|r| uuid(r.chain)).collect::<Vec<_>>(), "uuid[]"),
             self.value(all().map(|r| codec::encode(&r.cause)).collect::<Vec<_>>(), "bytea[]"),
             self.value(all().map(|r| r.requested_at.0).collect::<Vec<_>>(), "int8[]"),
             self.value(all().map(|r| r.keep_until.0).collect::<Vec<_>>(), "int8[]"),
         ];
-        let columns = "id, namespace, run, cause, requested_at, keep_until";
+        let columns = "id, namespace, run, chain, cause, requested_at, keep_until";
         self.insert("receipts", columns, &values, "ON CONFLICT DO NOTHING");
     }
 }

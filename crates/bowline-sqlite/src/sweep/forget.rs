@@ -126,23 +126,18 @@ fn expired(tx: &mut Tx<'_>, sweep: &Sweep, looks: i64) -> Outcome<Vec<i64>> {
     Ok(all)
 }
 
-/// Whether a receipt tells about a run: one of its own, of a run before it in its chain, or of a
-/// run above.
+/// Whether a receipt tells about a run: one of its chain, or of a chain above.
 fn kept(tx: &mut Tx<'_>, run: RunId) -> Outcome<bool> {
-    let (mut next, mut seen) = (vec![run], BTreeSet::new());
-    while let Some(run) = next.pop().filter(|_| seen.len() < leftovers::WALK_MAX) {
-        if !seen.insert(run) {
-            continue;
-        }
-        let sql = "SELECT 1 FROM receipts INDEXED BY receipts_run WHERE run = ? AND namespace = ?";
-        let values = params![run.uuid.to_be_bytes(), run.namespace.0];
+    let (mut next, mut seen) = (Some(run), BTreeSet::new());
+    while let Some(label) = next.take().map(|run| tx.label(run)).transpose()?.flatten() {
+        let chain = label.origin.first_run;
+        let sql = "SELECT 1 FROM receipts INDEXED BY receipts_chain \
+                   WHERE chain = ? AND namespace = ?";
+        let values = params![chain.uuid.to_be_bytes(), chain.namespace.0];
         if tx.db.first(sql, values, |_| Ok(()))?.is_some() {
             return Ok(true);
         }
-        if let Some(label) = tx.label(run)? {
-            next.extend(label.origin.parent.map(|above| above.run));
-            next.extend(label.origin.previous_run);
-        }
+        next = label.origin.parent.map(|above| above.run).filter(|parent| seen.insert(*parent));
     }
     Ok(false)
 }

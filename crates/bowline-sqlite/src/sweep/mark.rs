@@ -43,6 +43,7 @@ fn fold_mark(tx: &mut Tx<'_>, id: RunId, mark: &Mark, room: &mut Room) -> Outcom
     let values = params![tx.run(id).key(), int(mark.number)];
     tx.db.run("DELETE FROM marks WHERE run = ? AND number = ?", values)?;
     tx.change(Change::Folded(id, mark.number));
+    tx.may_rest(id);
     Ok(true)
 }
 

@@ -59,5 +59,6 @@ fn pay(tx: &mut Tx<'_>, id: RunId, room: &mut Room, now: Time) -> Outcome<bool> 
             }
         }
     }
+    tx.may_rest(id);
     Ok(true)
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod backup;
+mod chain;
 mod corrupt;
 mod cost;
 mod full;

@@ -260,3 +260,99 @@ pub fn a_large_subtree_is_told_in_part(harness: &dyn Harness) {
     assert!(world.leftovers(top).clean(), "what was left out is all over");
     assert!(world.head(top).version > Version(0));
 }
+
+/// Once, a receipt looked at its run and at what came after: it said `clean` while code of an
+/// earlier run of the same chain was still running.
+pub fn a_receipt_covers_the_whole_chain(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let first = world.start("a");
+    let (asked, _) = child(&world, first, "asked", ParentClose::Cancel);
+    let (deep, _) = child(&world, asked, "deep", ParentClose::Cancel);
+    let (left_open, _) = child(&world, first, "left", ParentClose::Abandon);
+    world.run_turn(first, |turn| turn.schedule(spec("work")));
+    let running = world.claim_one();
+    let mut runs = vec![first];
+    for _ in 0..3 {
+        let next = birth(world.run_id(), "a", world.now());
+        runs.push(next.run);
+        world.run_turn(runs[runs.len() - 2], |turn| {
+            turn.continue_as(next);
+            if turn.commit.run == first {
+                turn.send(Address::Run(asked), cancel("parent", ""));
+            }
+        });
+    }
+    let last = runs[3];
+    let head = world.head(last);
+    assert_eq!((head.first_run, head.link, head.tree), (first, 4, first));
+    world.run_turn(asked, |turn| {
+        turn.send(Address::Run(deep), cancel("parent", ""));
+        turn.close(Status::Cancelled);
+    });
+    let (receipt, posted) = world.post_receipt(last, cancel("ops", "r1"));
+    posted.expect("delivered");
+    world.close(last, Status::Cancelled);
+    let left = || block_on(world.store().leftovers(Subtree::Receipt(receipt))).expect("kept");
+    assert!(left().phase() < Phase::Stopped, "an attempt and a grandchild: {:?}", left());
+    assert_eq!(left().attempts.len(), 1);
+    assert_eq!(left().runs[0].run, last, "the target comes first");
+    assert!(lines(&left()).contains(&deep) && lines(&left()).contains(&left_open));
+    world.close(deep, Status::Cancelled);
+    assert!(left().phase() < Phase::Stopped, "an attempt: {:?}", left());
+    world.settle(&running, Ending::Completed(None));
+    assert_eq!(left().phase(), Phase::Settled);
+    assert_eq!(left().remainder().left.len(), 1, "what was left alone is named");
+    world.close(left_open, Status::Completed);
+    assert_eq!(left().phase(), Phase::Clean);
+    let child = world.leftovers(deep);
+    assert_eq!(lines(&child), [deep], "other runs of the tree are no part of it");
+}
+
+/// A tree that is larger than a walk is proven by what is not over: far below, in no walk's reach.
+pub fn a_large_subtree_is_proven(harness: &dyn Harness) {
+    const MANY: usize = 1_200;
+    let world = World::new(harness);
+    let top = world.start("top");
+    let mut turn = world.turn(top);
+    let children: Vec<RunId> = (0..MANY)
+        .map(|at| {
+            let birth = birth(world.run_id(), &format!("child-{at}"), world.now());
+            let run = birth.run;
+            turn.child(birth, ParentClose::Cancel);
+            run
+        })
+        .collect();
+    world.commit(turn).expect("nobody else writes");
+    let last = *children.last().expect("there are many");
+    let (deep, _) = child(&world, last, "deep", ParentClose::Cancel);
+    let (leaf, _) = child(&world, deep, "leaf", ParentClose::Abandon);
+    let (under, _) = child(&world, leaf, "under", ParentClose::Cancel);
+    world.run_turn(deep, |turn| turn.schedule(spec("work")));
+    let running = world.claim_one();
+    let closing = |run: &RunId| {
+        let mut turn = world.turn(*run);
+        turn.close(Status::Completed);
+        turn
+    };
+    let answers = world.commits(children.iter().map(closing).collect());
+    assert!(answers.iter().all(Result::is_ok));
+    world.close(top, Status::Completed);
+    let left = || world.leftovers(top);
+    assert!(lines(&left()).contains(&deep) && left().phase() < Phase::Stopped, "it is open");
+    world.run_turn(deep, |turn| {
+        turn.cancel(running.activity, "ops");
+        turn.close(Status::Terminated);
+    });
+    assert!(left().phase() < Phase::Stopped, "an attempt runs");
+    world.settle(&running, Ending::Abandoned);
+    assert_eq!(left().phase(), Phase::Settled, "its code runs on");
+    assert_eq!(left().remainder().leaked.len(), 1);
+    let alone: Vec<RunId> = left().remainder().left.iter().map(|line| line.run).collect();
+    assert_eq!(alone, [leaf], "nothing below it is looked at");
+    assert_eq!(world.settle(&running, Ending::Stopped).step, Step::Noted);
+    assert!(left().remainder().leaked.is_empty());
+    world.close(under, Status::Completed);
+    world.close(leaf, Status::Completed);
+    assert!(left().truncated && !left().unknown);
+    assert_eq!(left().phase(), Phase::Clean);
+}

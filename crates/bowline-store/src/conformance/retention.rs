@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use bowline_core::{Ending, ParentClose, RunId, Status};
+use bowline_core::{Address, Ending, ParentClose, RunId, Status};
 
 use super::{
     Harness,
-    turn::{birth, cancel, spec},
+    turn::{birth, cancel, signal, spec},
     wait::block_on,
     world::{NAMESPACE, World, refused},
 };
@@ -174,4 +174,61 @@ pub fn each_namespace_keeps_its_runs_for_its_own_time(harness: &dyn Harness) {
     world.tick(3_600);
     world.sweep_by(&kept);
     assert!(!world.exists(long) && world.exists(ever));
+}
+
+/// Closed runs of a chain go while it lives, and it is found by its first run all the same. Once,
+/// nothing of a living chain ever went.
+pub fn closed_links_go_while_the_chain_lives(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let mut runs = vec![world.start("a")];
+    world.run_turn(runs[0], |turn| turn.schedule(spec("work")));
+    let running = world.claim_one();
+    for _ in 0..4 {
+        let next = birth(world.run_id(), "a", world.now());
+        runs.push(next.run);
+        world.run_turn(runs[runs.len() - 2], |turn| turn.continue_as(next));
+    }
+    let (first, last) = (runs[0], runs[4]);
+    world.tick(3_600);
+    world.sweep_for(HOUR);
+    let there = || runs.iter().map(|run| world.exists(*run)).collect::<Vec<_>>();
+    assert_eq!(there(), [true, false, false, false, true], "code of the first one runs");
+    world.settle(&running, Ending::Completed(None));
+    world.sweep_for(HOUR);
+    assert_eq!(there(), [false, false, false, false, true]);
+    let posted = world.post_to(Address::Chain(first), signal("s", "")).expect("it is open");
+    assert!(matches!(posted, Posted::Delivered(run, _) if run == last), "{posted:?}");
+    let read = world.read(crate::Read::head(RunKey::Chain(first)));
+    assert_eq!((read.head.run, read.head.link), (last, 5));
+    let nobody = RunId { namespace: NAMESPACE, uuid: 404 };
+    refused!(world.post_to(Address::Chain(nobody), signal("s", "")), Error::Missing(_));
+    world.close(last, Status::Completed);
+    world.tick(3_600);
+    world.sweep_for(HOUR);
+    assert!(!world.exists(last));
+    refused!(world.post_to(Address::Chain(first), signal("s", "")), Error::Missing(_));
+}
+
+/// What is below a closed run of a chain keeps it, and so does a receipt of the chain.
+pub fn a_link_goes_when_what_is_below_it_is_settled(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let first = world.start("a");
+    let birth_of = |id: &str| birth(world.run_id(), id, world.now());
+    let child = birth_of("child");
+    let below = child.run;
+    world.run_turn(first, |turn| turn.child(child, ParentClose::Cancel));
+    let next = birth_of("a");
+    let second = next.run;
+    world.run_turn(first, |turn| turn.continue_as(next));
+    world.tick(3_600);
+    world.sweep_for(HOUR);
+    assert!(world.exists(first), "its child is open");
+    world.close(below, Status::Completed);
+    let (_, posted) = world.post_receipt(second, cancel("ops", "r1"));
+    posted.expect("delivered");
+    world.sweep_for(HOUR);
+    assert!(world.exists(first), "a receipt of its chain is kept");
+    world.tick(3_600);
+    world.sweep_for(HOUR);
+    assert!(!world.exists(first) && world.exists(second));
 }

@@ -18,13 +18,14 @@ use crate::{Close, Commit, Head, NewActivity, StartNow};
 pub(super) struct Turn {
     pub(super) commit: Commit,
     events: Vec<Event>,
+    head: Head,
 }
 
 impl Turn {
     /// Decided on the run as it stands, by whoever holds it.
     pub(super) fn new(head: &Head, id: u128, now: Time) -> Self {
         let commit = Commit { consumed: head.inbox, ..Commit::unchanged(head, CommitId(id), now) };
-        let mut turn = Self { commit, events: Vec::new() };
+        let mut turn = Self { commit, events: Vec::new(), head: head.clone() };
         turn.event(MarkerRecorded::default());
         turn
     }
@@ -83,6 +84,7 @@ impl Turn {
             let (run, workflow_id) = (self.commit.run, "parent".into());
             started.parent = Some(Parent { run, workflow_id, initiated, close });
             started.root = Some((root, "parent".into()));
+            started.tree = Some(self.head.tree);
         }
         birth.link = Link::Child(initiated);
         self.commit.births.push(birth);
@@ -93,6 +95,17 @@ impl Turn {
     pub(super) fn continue_as(&mut self, mut birth: Birth) {
         birth.link = Link::Next;
         let run = birth.run;
+        let head = &self.head;
+        if let Some(started) = started(&mut birth) {
+            started.first_run = head.first_run;
+            started.link = Some(head.link + 1);
+            started.tree = Some(head.tree).filter(|tree| *tree != head.first_run);
+            started.previous_run = Some(head.run);
+            started.parent = started.parent.take().or(head.parent.map(|(run, initiated)| {
+                let (workflow_id, close) = ("parent".into(), ParentClose::default());
+                Parent { run, workflow_id, initiated, close }
+            }));
+        }
         self.commit.births.push(birth);
         self.close(Status::ContinuedAsNew);
         self.commit.close = Some(Close { successor: Some(run), delete: false });

@@ -39,21 +39,31 @@ fn is_deaf(holder: &Holder) -> bool {
 }
 
 impl Leftovers {
-    /// Leaves out what is over before what is not, together with the parents of what is not.
+    /// Leaves out what is over before what is not, together with the parents of what is not; and of
+    /// what is not over, first what holds the phase back the least.
     pub fn bound(&mut self) {
         let open = self.runs.iter().filter(|line| line.status.is_open());
         let parents: BTreeSet<RunId> =
             open.filter_map(|line| line.parent.as_ref().map(|(run, ..)| *run)).collect();
         let target = self.runs.first().map(|line| line.run);
+        let decided = |line: &RunLine| {
+            line.cancel.as_ref().map_or(!line.parent_closed, |cancel| cancel.decided_at.is_some())
+        };
         let rank = |line: &RunLine| match line.status.is_open() {
             _ if Some(line.run) == target => 0,
-            true => 1,
-            false if parents.contains(&line.run) => 2,
-            false => 3,
+            true if line.left_alone() => 3,
+            true => 1 + u8::from(decided(line)),
+            false if parents.contains(&line.run) => 4,
+            false => 5,
         };
         let runs = cut(&mut self.runs, rank);
-        let over = |line: &AttemptLine| !(line.running || line.leaked || line.lost);
-        let attempts = cut(&mut self.attempts, |line| u8::from(over(line)));
+        let rank = |line: &AttemptLine| match line.running {
+            true if line.cause.is_none() => 2,
+            true => u8::from(line.delivered()) + u8::from(line.observed()),
+            false if line.leaked || line.lost => 3,
+            false => 4,
+        };
+        let attempts = cut(&mut self.attempts, rank);
         self.truncated |= runs || attempts;
     }
 }

@@ -3,7 +3,7 @@
 //! An open run can start anything at any time, so nothing of a subtree has stopped before all its
 //! runs are closed; and code that was told and simply goes on keeps its receipt at `Decided`.
 
-use bowline_core::{ParentClose, RunId};
+use bowline_core::ParentClose;
 
 use super::{AttemptLine, Leftovers, Phase, Remainder, RunLine};
 
@@ -16,6 +16,7 @@ impl Leftovers {
         // While code can still go on, "everybody was told" must not rest on there being nobody.
         let vacuous = open && cancelled().next().is_none();
         match () {
+            () if self.unknown => Phase::Requested,
             () if self.settled() && self.remainder().is_empty() => Phase::Clean,
             () if self.settled() => Phase::Settled,
             () if !open && self.idle() => Phase::Stopped,
@@ -29,7 +30,7 @@ impl Leftovers {
     /// True if every run is closed, those that were left alone excepted, and nothing durable can
     /// change any more.
     pub fn settled(&self) -> bool {
-        self.open().next().is_none() && self.idle() && self.unswept == 0
+        !self.unknown && self.open().next().is_none() && self.idle() && self.unswept == 0
     }
 
     /// True if it is settled, and nothing leaked, was lost or was left.
@@ -62,13 +63,13 @@ impl Leftovers {
         Remainder {
             leaked: some(|line| line.leaked),
             lost: some(|line| line.lost),
-            left: self.runs.iter().filter(|line| self.left_alone(line)).cloned().collect(),
+            left: self.runs.iter().filter(|line| line.left_alone()).cloned().collect(),
         }
     }
 
     /// Runs that have yet to close.
     fn open(&self) -> impl Iterator<Item = &RunLine> {
-        self.runs.iter().filter(|line| line.status.is_open() && !self.left_alone(line))
+        self.runs.iter().filter(|line| line.status.is_open() && !line.left_alone())
     }
 
     /// Nothing runs, and nothing waits that could.
@@ -81,33 +82,25 @@ impl Leftovers {
         let target = self.runs.first().map(|line| line.run);
         self.open().all(|line| match &line.cancel {
             Some(cancel) => cancel.decided_at.is_some(),
-            None => Some(line.run) != target && !self.parent_closed(line),
+            None => Some(line.run) != target && !line.parent_closed,
         })
     }
+}
 
+impl RunLine {
     /// Open, by the policy that it was started with, and asked by nobody to stop.
-    fn left_alone(&self, line: &RunLine) -> bool {
-        let abandoned = matches!(line.parent, Some((_, _, ParentClose::Abandon)));
-        line.status.is_open() && line.cancel.is_none() && abandoned && self.parent_closed(line)
-    }
-
-    /// Whether the parent is part of the subtree, and closed. The target's own parent never is.
-    fn parent_closed(&self, line: &RunLine) -> bool {
-        let Some((parent, ..)) = line.parent else { return false };
-        self.line(parent).is_some_and(|parent| !parent.status.is_open())
-    }
-
-    fn line(&self, run: RunId) -> Option<&RunLine> {
-        self.runs.iter().find(|line| line.run == run)
+    pub fn left_alone(&self) -> bool {
+        let abandoned = matches!(self.parent, Some((_, _, ParentClose::Abandon)));
+        self.status.is_open() && self.cancel.is_none() && abandoned && self.parent_closed
     }
 }
 
 impl AttemptLine {
-    fn delivered(&self) -> bool {
+    pub(super) fn delivered(&self) -> bool {
         !self.running || self.delivered_at.is_some() || self.observed()
     }
 
-    fn observed(&self) -> bool {
+    pub(super) fn observed(&self) -> bool {
         !self.running || self.observed_at.is_some()
     }
 }
@@ -121,7 +114,7 @@ impl Remainder {
 
 #[cfg(test)]
 mod tests {
-    use bowline_core::{Cause, Code, EventId, Status, Time};
+    use bowline_core::{Cause, Code, EventId, RunId, Status, Time};
 
     use super::*;
     use crate::RunCancel;
@@ -147,14 +140,16 @@ mod tests {
             name: "w".into(),
             status,
             parent: None,
+            parent_closed: false,
             successor: None,
             cancel,
             closed_at: (!status.is_open()).then_some(Time(9)),
         }
     }
 
+    /// The child of a run that is closed, and of the subtree.
     fn child(of: u128, close: ParentClose, line: RunLine) -> RunLine {
-        RunLine { parent: Some((id(of), EventId(5), close)), ..line }
+        RunLine { parent: Some((id(of), EventId(5), close)), parent_closed: true, ..line }
     }
 
     /// A cancelled attempt: running and untold.
@@ -264,6 +259,48 @@ mod tests {
         assert_eq!(outline(Cancelling, 0).phase(), Phase::Decided);
     }
 
+    /// A walk that was cut says nothing of what it has not seen.
+    #[test]
+    fn what_is_unknown_is_never_clean() {
+        let clean = left(vec![run(1, Status::Cancelled, DECIDED)], vec![stopped()]);
+        assert_eq!(clean.phase(), Phase::Clean);
+        let cut = Leftovers { unknown: true, truncated: true, ..clean };
+        assert_eq!(cut.phase(), Phase::Requested);
+        assert!(!cut.settled() && !cut.clean());
+    }
+
+    /// Where there are more lines than are told, those that hold the phase back are kept.
+    #[test]
+    fn what_is_left_out_stands_no_better_than_what_is_told() {
+        const MANY: usize = 1_500;
+        let tree = |status, cancel: fn(u128) -> Option<bool>| {
+            let top = run(0, Status::Cancelled, DECIDED);
+            let below = |at| child(0, ParentClose::Cancel, run(at, status, cancel(at)));
+            let mut left = left([top].into_iter().chain((1..1_501).map(below)).collect(), vec![]);
+            left.bound();
+            left
+        };
+        let undecided = tree(Status::Cancelling, |at| Some(at != 1_500));
+        assert!(undecided.truncated);
+        assert_eq!(undecided.phase(), Phase::Requested);
+        let alone = |at| child(0, ParentClose::Abandon, run(at, Status::Running, None));
+        let mut abandoned = left((0..1_500).map(alone).collect(), vec![]);
+        abandoned.runs[0] = run(0, Status::Cancelled, DECIDED);
+        abandoned.runs.push(child(0, ParentClose::Cancel, run(1_501, Status::Running, ASKED)));
+        abandoned.bound();
+        assert_eq!(abandoned.phase(), Phase::Requested, "one has yet to close");
+        let phase = |last: AttemptLine| {
+            let mut attempts = vec![looked(); MANY];
+            attempts.push(last);
+            let mut left = left(vec![run(1, Status::Cancelling, DECIDED)], attempts);
+            left.bound();
+            left.phase()
+        };
+        assert_eq!(phase(attempt()), Phase::Decided);
+        assert_eq!(phase(told()), Phase::Delivered);
+        assert_eq!(phase(looked()), Phase::Observed);
+    }
+
     #[test]
     fn a_child_holds_the_phase_back_until_it_is_done() {
         use ParentClose::{Abandon, Cancel};
@@ -288,7 +325,10 @@ mod tests {
     fn a_child_of_an_open_parent_is_not_left_yet() {
         let runs = vec![
             run(1, Status::Cancelling, DECIDED),
-            child(1, ParentClose::Abandon, run(2, Status::Running, None)),
+            RunLine {
+                parent_closed: false,
+                ..child(1, ParentClose::Abandon, run(2, Status::Running, None))
+            },
         ];
         let leftovers = left(runs, vec![]);
         assert!(leftovers.remainder().is_empty());
@@ -298,6 +338,7 @@ mod tests {
     #[test]
     fn the_target_itself_is_never_left() {
         let target = child(99, ParentClose::Abandon, run(1, Status::Running, None));
+        let target = RunLine { parent_closed: false, ..target };
         assert_eq!(left(vec![target], vec![]).phase(), Phase::Requested);
     }
 

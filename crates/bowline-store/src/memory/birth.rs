@@ -49,6 +49,7 @@ impl Data {
             head,
         };
         self.rows.current.insert((run.namespace, row.head.workflow_id.clone()), run);
+        self.rows.chains.entry(row.head.first_run).or_default().push(run);
         if let Some((parent, _)) = row.head.parent {
             self.rows.children.entry(parent).or_default().insert(run);
         }

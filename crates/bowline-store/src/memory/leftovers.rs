@@ -12,12 +12,19 @@ use crate::{AttemptLine, Error, Leftovers, Result, RunLine, Subtree};
 
 /// A run of a subtree.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
-    pub(super) run: RunId,
-    /// Its parent, or the fork that inherited it, and the number that it has there.
-    above: Option<(RunId, EventId)>,
-    /// It was left alone when that closed.
+struct Member {
+    run: RunId,
+    /// It was left alone when its parent closed.
     alone: bool,
+}
+
+/// What a subtree begins with.
+#[derive(Clone, Copy)]
+enum Top {
+    /// This run, and of the runs of its chain what is not over.
+    Chain(RunId, RunId),
+    /// This run, and not how its chain went on.
+    Run(RunId),
 }
 
 impl Data {
@@ -36,40 +43,59 @@ impl Data {
         }
     }
 
-    /// The target and everything below it, parents before children.
-    pub(super) fn subtree(&self, target: RunId) -> Vec<Member> {
-        let first = Member { run: target, above: None, alone: false };
+    /// The top and everything below it, parents before children; then what is not over of the rest
+    /// of its chain, and below that.
+    fn subtree(&self, top: Top) -> Vec<Member> {
+        let (Top::Chain(target, _) | Top::Run(target)) = top;
         let (mut found, mut seen) = (Vec::new(), BTreeSet::from([target]));
-        let mut next = VecDeque::from([first]);
-        while let Some(member) = next.pop_front() {
-            let Some(row) = self.rows.runs.get(&member.run) else { continue };
-            let above = member.above.or(row.head.parent);
-            let alone = member.run != target && self.left_alone(row, above);
-            found.push(Member { above, alone, ..member });
+        let mut next = VecDeque::from([target]);
+        while let Some(run) = next.pop_front() {
+            let Some(row) = self.rows.runs.get(&run) else { continue };
+            let alone = !top.is(row) && self.left_alone(row);
+            found.push(Member { run, alone });
             if alone {
                 continue;
             }
-            let successor = row.head.successor.map(|run| Member { run, ..member });
+            let goes_on = matches!(top, Top::Chain(..)) || run != target;
+            let successor = row.head.successor.filter(|_| goes_on);
             let below = successor.into_iter().chain(self.children(row));
-            next.extend(below.filter(|member| seen.insert(member.run)));
+            next.extend(below.filter(|run| seen.insert(*run)));
+        }
+        if let Top::Chain(..) = top {
+            let unseen = self.rows.runs.values().filter(|row| !seen.contains(&row.head.run));
+            let rest = unseen.filter(|row| !row.is_over());
+            found.extend(rest.filter_map(|row| {
+                let run = row.head.run;
+                self.inside(row, top).map(|alone| Member { run, alone })
+            }));
         }
         found
     }
 
+    /// Whether a run is below the top, and was left alone there; none if it is not, or if it is
+    /// below one that was left alone.
+    fn inside(&self, row: &Run, top: Top) -> Option<bool> {
+        if top.is(row) {
+            return Some(false);
+        }
+        let (parent, _) = self.rows.above(row)?;
+        match self.inside(self.rows.runs.get(&parent)?, top)? {
+            true => None,
+            false => Some(self.left_alone(row)),
+        }
+    }
+
     /// The children of a run, and those that it inherited from the run that it is a fork of.
-    fn children(&self, row: &Run) -> Vec<Member> {
+    fn children(&self, row: &Run) -> Vec<RunId> {
         let of = |parent: RunId| self.rows.children.get(&parent).into_iter().flatten().copied();
-        let own = |run| Member { run, above: None, alone: false };
-        let mut children: Vec<_> = of(row.head.run).map(own).collect();
+        let mut children: Vec<_> = of(row.head.run).collect();
         let (mut from, mut cut) = (row.head.forked, EventId(u64::MAX));
         while let Some((old, at)) = from {
             cut = cut.min(at);
-            for run in of(old) {
-                let parent = self.rows.runs.get(&run).and_then(|row| row.head.parent);
-                if let Some((_, event)) = parent.filter(|(_, event)| *event <= cut) {
-                    children.push(Member { run, above: Some((row.head.run, event)), alone: false });
-                }
-            }
+            children.extend(of(old).filter(|run| {
+                let parent = self.rows.runs.get(run).and_then(|row| row.head.parent);
+                parent.is_some_and(|(_, event)| event <= cut)
+            }));
             from = self.rows.runs.get(&old).and_then(|row| row.head.forked);
         }
         children
@@ -77,9 +103,14 @@ impl Data {
 
     fn below(&self, target: RunId) -> Leftovers {
         let mut left = Leftovers::default();
-        for Member { run, above, alone } in self.subtree(target) {
+        let Some(first) = self.rows.runs.get(&target).map(|row| row.head.first_run) else {
+            return left;
+        };
+        let top = Top::Chain(target, first);
+        for Member { run, alone } in self.subtree(top) {
             let row = &self.rows.runs[&run];
-            left.runs.push(self.run_line(row, above));
+            let line = self.run_line(row);
+            left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(row), ..line });
             if alone {
                 continue;
             }
@@ -95,12 +126,22 @@ impl Data {
         left
     }
 
+    /// Whether everything below a run is closed, what was left alone excepted, and nothing of it
+    /// waits or runs.
+    pub(super) fn is_settled(&self, run: RunId) -> bool {
+        self.subtree(Top::Run(run)).iter().filter(|member| !member.alone).all(|member| {
+            let row = &self.rows.runs[&member.run];
+            let ended = row.activities.values().all(|own| own.live.ended().is_some());
+            !row.head.status.is_open() && ended
+        })
+    }
+
     /// Whatever should not be there at all.
     fn orphans(&self) -> Leftovers {
         let mut found = Leftovers::default();
         for row in self.rows.runs.values() {
             if row.head.status.is_open() {
-                let line = |row: &Run| self.run_line(row, row.head.parent);
+                let line = |row: &Run| self.run_line(row);
                 found.runs.extend(Some(row).filter(|row| self.orphan(row)).map(line));
                 continue;
             }
@@ -129,32 +170,48 @@ impl Data {
             |message: &Message| matches!(message, Message::Cancel(_) | Message::Terminate(_));
         let told = row.inbox.values().any(|received| stops(&received.message));
         let asked = row.head.cancel.is_some() || told;
-        let above = row.head.parent;
-        let told = asked || self.rows.policy(row, above) == ParentClose::Abandon;
-        self.parent_closed(above) && !told
+        let told = asked || self.policy(row) == ParentClose::Abandon;
+        self.parent_closed(row) && !told
     }
 
-    fn left_alone(&self, row: &Run, above: Option<(RunId, EventId)>) -> bool {
+    fn left_alone(&self, row: &Run) -> bool {
         let open = row.head.status.is_open() && row.head.cancel.is_none();
-        open && self.parent_closed(above) && self.rows.policy(row, above) == ParentClose::Abandon
+        open && self.parent_closed(row) && self.policy(row) == ParentClose::Abandon
     }
 
-    fn parent_closed(&self, above: Option<(RunId, EventId)>) -> bool {
+    fn policy(&self, row: &Run) -> ParentClose {
+        self.rows.policy(row, self.rows.above(row))
+    }
+
+    fn parent_closed(&self, row: &Run) -> bool {
+        let above = self.rows.above(row);
         let parent = above.and_then(|(parent, _)| self.rows.runs.get(&parent));
         parent.is_some_and(|parent| !parent.head.status.is_open())
     }
 
-    fn run_line(&self, row: &Run, above: Option<(RunId, EventId)>) -> RunLine {
+    fn run_line(&self, row: &Run) -> RunLine {
         let head = &row.head;
+        let above = self.rows.above(row);
         RunLine {
             run: head.run,
             workflow_id: head.workflow_id.clone(),
             name: head.name.clone(),
             status: head.status,
-            parent: above.map(|(run, event)| (run, event, self.rows.policy(row, above))),
+            parent: above.map(|(run, event)| (run, event, self.policy(row))),
+            parent_closed: self.parent_closed(row),
             successor: head.successor,
             cancel: head.cancel.clone(),
             closed_at: head.closed_at,
+        }
+    }
+}
+
+impl Top {
+    /// Whether a run is at the top itself: its parent is none of the subtree.
+    fn is(self, row: &Run) -> bool {
+        match self {
+            Self::Chain(_, first) => row.head.first_run == first,
+            Self::Run(run) => row.head.run == run,
         }
     }
 }

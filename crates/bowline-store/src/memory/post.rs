@@ -26,12 +26,13 @@ impl Data {
         self.clock(now);
         let row = self.rows.resolve(to).ok_or(Error::Missing("run"))?;
         let (run, status, successor) = (row.head.run, row.head.status, row.head.successor);
+        let chain = row.head.first_run;
         let (open, repeated) = (status.is_open(), row.repeats(&message));
         if !open && receipt.is_none() {
             return Err(Error::Closed { run, status, successor });
         }
         if let Some(NewReceipt { id, cause, keep_until }) = receipt {
-            let receipt = ReceiptRow { id, run, cause, requested_at: now, keep_until };
+            let receipt = ReceiptRow { id, run, chain, cause, requested_at: now, keep_until };
             self.rows.receipts.entry(id).or_insert(receipt);
         }
         Ok(match (open, repeated) {

@@ -10,7 +10,9 @@ use bowline_core::{
     ParentClose, Place, Ranges, ReceiptId, Received, RequestId, RunId, WorkflowId,
 };
 
-use crate::{Error, Head, Item, ReceiptRow, Result, RunKey, Snapshot, left_by, ready::Mark};
+use crate::{
+    Error, Head, Item, ReceiptRow, Result, RunKey, Snapshot, left_by, ready::Mark, runs_on,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -19,6 +21,8 @@ pub(super) struct Rows {
     /// The newest run of each workflow id.
     pub(super) current: BTreeMap<(Namespace, WorkflowId), RunId>,
     pub(super) children: BTreeMap<RunId, BTreeSet<RunId>>,
+    /// The runs of each chain in the order in which they began, by its first run.
+    pub(super) chains: BTreeMap<RunId, Vec<RunId>>,
     pub(super) receipts: BTreeMap<ReceiptId, ReceiptRow>,
     /// By shelf and name.
     pub(super) items: BTreeMap<(String, String), Item>,
@@ -58,7 +62,14 @@ impl Rows {
         match key {
             RunKey::Run(run) => self.runs.get(run),
             RunKey::Current(namespace, id) => self.current(*namespace, id),
+            RunKey::Chain(run) => self.newest(*run),
         }
+    }
+
+    /// The newest run of the chain of a run, be that its first one or any that is still there.
+    fn newest(&self, run: RunId) -> Option<&Run> {
+        let first = self.runs.get(&run).map_or(run, |row| row.head.first_run);
+        self.runs.get(self.chains.get(&first)?.last()?)
     }
 
     pub(super) fn current(&self, namespace: Namespace, id: &WorkflowId) -> Option<&Run> {
@@ -69,14 +80,23 @@ impl Rows {
         match address {
             Address::Run(run) => self.runs.get(run),
             Address::Current(namespace, id) => self.current(*namespace, id),
-            Address::Chain(first) => {
-                let mut run = self.runs.get(first)?;
-                while let Some(next) = run.head.successor.and_then(|next| self.runs.get(&next)) {
-                    run = next;
-                }
-                Some(run)
+            Address::Chain(run) => self.newest(*run),
+        }
+    }
+
+    /// The parent of a run, and its number there. Where that was forked behind it, the fork has
+    /// inherited it.
+    pub(super) fn above(&self, row: &Run) -> Option<(RunId, EventId)> {
+        let (mut parent, event) = row.head.parent?;
+        let first = self.runs.get(&parent).map(|parent| parent.head.first_run);
+        let chain = first.and_then(|first| self.chains.get(&first));
+        for run in chain.into_iter().flatten() {
+            let forked = self.runs.get(run).and_then(|row| row.head.forked);
+            if forked.is_some_and(|(old, cut)| old == parent && event <= cut) {
+                parent = *run;
             }
         }
+        Some((parent, event))
     }
 
     /// What becomes of a run when its parent, or the fork that inherited it, closes; what a closed
@@ -103,6 +123,12 @@ impl Run {
 
     pub(super) fn unread(&self, most: usize) -> Vec<Received> {
         self.inbox.values().take(most).cloned().collect()
+    }
+
+    /// Closed, and nothing of it can run any more.
+    pub(super) fn is_over(&self) -> bool {
+        let over = |own: &Activity| own.live.ended().is_some() && !runs_on(&own.live);
+        !self.head.status.is_open() && self.activities.values().all(over)
     }
 
     /// What it let go of, or left alone, when it closed.

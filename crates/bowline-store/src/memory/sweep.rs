@@ -6,7 +6,7 @@ use bowline_core::{EventId, Place, RunId, Time};
 
 use super::Data;
 use crate::{
-    Result, Subtree, Sweep, Swept,
+    Result, Sweep, Swept,
     ready::{Change, Mark},
 };
 
@@ -97,20 +97,23 @@ impl Data {
         if expired.is_empty() {
             return false;
         }
-        let kept = self.kept();
-        let gone = |run: &RunId| {
-            let left = self.leftovers(&Subtree::Run(*run));
-            !kept.contains(run) && left.is_ok_and(|left| left.settled())
-        };
+        let kept: BTreeSet<RunId> = self.rows.receipts.values().map(|row| row.chain).collect();
+        let gone = |run: &RunId| !self.is_kept(*run, &kept) && self.is_settled(*run);
         let gone: Vec<RunId> = expired.into_iter().filter(gone).take(*room + 1).collect();
         gone.iter().take(*room).for_each(|run| self.remove(*run));
         spend(room, gone.len())
     }
 
-    /// Runs that a receipt tells about.
-    fn kept(&self) -> BTreeSet<RunId> {
-        let targets = self.rows.receipts.values().map(|receipt| receipt.run);
-        targets.flat_map(|run| self.subtree(run)).map(|member| member.run).collect()
+    /// Whether a receipt tells about a run: one of its chain, or of a chain above.
+    fn is_kept(&self, run: RunId, chains: &BTreeSet<RunId>) -> bool {
+        let mut next = self.rows.runs.get(&run);
+        while let Some(row) = next {
+            if chains.contains(&row.head.first_run) {
+                return true;
+            }
+            next = self.rows.above(row).and_then(|(parent, _)| self.rows.runs.get(&parent));
+        }
+        false
     }
 
     fn remove(&mut self, run: RunId) {
@@ -124,6 +127,9 @@ impl Data {
         {
             children.remove(&run);
         }
+        let chain = self.rows.chains.entry(row.head.first_run).or_default();
+        chain.retain(|own| *own != run);
+        self.rows.chains.retain(|_, runs| !runs.is_empty());
         // A fork of it may have inherited children that are still there.
         self.rows.children.retain(|_, children| !children.is_empty());
         self.index.apply([Change::RunGone(run)]);
