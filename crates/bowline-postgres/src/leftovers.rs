@@ -80,7 +80,7 @@ async fn below(
     };
     let top = Top::Chain(first);
     let (mut tree, mut walk) = (Tree::new(db), Walk::from(target, top));
-    while let Some((run, alone)) = tree.step(&mut walk).await? {
+    while let Some((run, alone)) = Box::pin(tree.step(&mut walk)).await? {
         let line = tree.line(&run).await?;
         left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(&run), ..line });
         let is_brief = !alone && run.head.next_event.0 > most && outline(&run, &mut left);

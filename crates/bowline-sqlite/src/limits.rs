@@ -20,8 +20,8 @@ pub(crate) const ROWS_AT_ONCE: usize = 2_000;
 pub(crate) const UNREAD_MAX: usize = 1_000;
 /// Runs and attempts that a look at a subtree lists.
 pub(crate) const LINES_MAX: usize = 1_000;
-/// Runs that a look at a subtree visits from the top down. What is not over of a larger one is found
-/// from below.
+/// Runs that a look at a subtree visits from the top down. What is not over of a larger one is
+/// found from below.
 pub(crate) const WALK: usize = 1_000;
 /// Runs of a tree that are not over, and that one look follows up. Of more, nothing is known.
 pub(crate) const KIN_MAX: usize = 100_000;

@@ -39,8 +39,8 @@ pub struct Leftovers {
     pub receipt: Option<ReceiptRow>,
     /// Runs of the subtree: the target, then parents before children. Bounded; where there is
     /// not room for all, closed ones are left out before open ones. An open run that was left
-    /// alone when its parent closed is listed, and nothing below it is. Runs of the chain before the
-    /// target, and of a very large tree, are listed if they are not over.
+    /// alone when its parent closed is listed, and nothing below it is. Runs of the chain before
+    /// the target, and of a very large tree, are listed if they are not over.
     pub runs: Vec<RunLine>,
     /// Activities that a worker has, and cancelled ones that one had, begun or not. Bounded; what
     /// runs, leaked or was lost comes first.

@@ -162,19 +162,14 @@ impl Core {
 
     /// How a chain ended; none if it goes on.
     async fn ended(&self, first: RunId) -> Result<Option<(RunId, RunEnding)>> {
-        let mut run = first;
-        loop {
-            match self.head_of(run).await {
-                Ok(Head { successor: Some(next), .. }) => run = next,
-                Ok(head) if head.status.is_open() => return Ok(None),
-                Ok(_) => return Ok(Some((run, self.ending(run).await?))),
-                // Only what is over is ever forgotten.
-                Err(Error::NotFound(_)) => {
-                    let ending = RunEnding::Terminated(Cause::new(Code::Deleted));
-                    return Ok(Some((run, ending)));
-                }
-                Err(error) => return Err(error),
+        match self.head(RunKey::Chain(first)).await {
+            Ok(head) if head.status.is_open() => Ok(None),
+            Ok(head) => Ok(Some((head.run, self.ending(head.run).await?))),
+            // Only what is over is ever forgotten.
+            Err(Error::NotFound(_)) => {
+                Ok(Some((first, RunEnding::Terminated(Cause::new(Code::Deleted)))))
             }
+            Err(error) => Err(error),
         }
     }
 }

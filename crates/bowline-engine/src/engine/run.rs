@@ -140,7 +140,15 @@ impl Core {
     ) -> Result<(RunId, RunEnding)> {
         loop {
             self.followers.follow_end(&mut follower, run)?;
-            let head = self.head(RunKey::Run(run)).await?;
+            let head = match self.head(RunKey::Run(run)).await {
+                // It is kept no longer, but its chain may have gone on.
+                Err(Error::NotFound(_)) => self.head(RunKey::Chain(run)).await?,
+                head => head?,
+            };
+            if head.run != run {
+                run = head.run;
+                continue;
+            }
             if parked == WhenParked::Tell {
                 is_parked(&head)?;
             }

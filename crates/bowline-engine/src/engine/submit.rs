@@ -150,7 +150,8 @@ impl Core {
     /// by the length of their history; that there is no such run, the post will say.
     pub(super) async fn check_signal(&self, to: &Address, signal: &Signal) -> Result<()> {
         let key = match to {
-            Address::Run(run) | Address::Chain(run) => RunKey::Run(*run),
+            Address::Run(run) => RunKey::Run(*run),
+            Address::Chain(run) => RunKey::Chain(*run),
             Address::Current(namespace, id) => RunKey::Current(*namespace, id.clone()),
         };
         let read = Read::head(key);

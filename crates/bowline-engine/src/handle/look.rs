@@ -39,6 +39,15 @@ impl Engine {
         self.core.head(RunKey::Run(run)).await
     }
 
+    /// The newest run of the chain of a run. The first run of a chain names it for as long as any
+    /// of its runs is there, any other run for as long as it is there itself.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn newest(&self, run: RunId) -> Result<Head> {
+        self.core.head(RunKey::Chain(run)).await
+    }
+
     /// The newest run of a workflow id.
     ///
     /// # Errors

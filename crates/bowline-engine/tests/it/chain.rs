@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bowline_core::{
-    ChildSpec, Code as CauseCode, ContinueAsNew, EventKind, Failure, Initiator, Payload, RetryPolicy,
-    RetryState, RunEnding, RunId, Span, Status, Time, WorkflowStarted,
+    ChildSpec, Code as CauseCode, ContinueAsNew, EventKind, Failure, Initiator, Payload,
+    RetryPolicy, RetryState, RunEnding, RunId, Span, Status, Time, WorkflowStarted,
 };
 use bowline_engine::{Builder, Engine, StartOptions};
 use bowline_replay::Ended;
@@ -23,6 +23,7 @@ crate::world::on_every_store! {
     n10_a_deadline_is_a_cancel_with_clean_up,
     a_delayed_start_waits_for_its_time,
     every_link_may_start_a_child_that_outlives_it,
+    a_chain_outlives_its_first_runs,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -289,4 +290,44 @@ async fn every_link_may_start_a_child_that_outlives_it(world: World) {
         ids.extend(found.iter().map(|child| child.workflow_id.to_string()));
     }
     assert_eq!(ids, ["l-1/5", "l-1/2.5", "l-1/3.5"], "one for each run up to {last}");
+}
+
+/// Closed runs of a chain that lives go after their time; whoever knows it by its first run reaches
+/// it all the same. Once, nothing of a living chain ever went.
+async fn a_chain_outlives_its_first_runs(world: World) {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let engine = world
+        .builder()
+        .flow("loop", |ctx, input| async move {
+            let left: u32 = text(&input).parse().expect("a number");
+            if left == 0 {
+                ctx.signals("end").recv().await;
+                return Ok(Some(Payload::json("\"over\"")));
+            }
+            let input = Some(Payload::json((left - 1).to_string()));
+            match ctx.continue_as_new(ContinueAsNew { input, ..ContinueAsNew::default() }).await {}
+        })
+        .retention(24 * HOUR)
+        .start()
+        .await
+        .expect("starts");
+    let first = engine.start(options("loop", "l-1", "3")).await.expect("starts");
+    crate::world::within("the last run", async {
+        while engine.newest(first).await.expect("it is there").link < 4 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    crate::world::within("the first run to expire", async {
+        while engine.head(first).await.is_ok() {
+            world.advance(HOUR);
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let last = engine.newest(first).await.expect("the chain lives");
+    assert_eq!((last.first_run, last.link), (first, 4));
+    engine.signal(bowline_core::Address::Chain(first), signal("end")).await.expect("it is open");
+    let (run, end) = engine.outcome(first).await.expect("it has an outcome");
+    assert_eq!((run, end), (last.run, RunEnding::Completed(Some(Payload::json("\"over\"")))));
 }

@@ -125,7 +125,7 @@ impl<'a> Tree<'a> {
             }
             return Ok(Some((run, alone)));
         }
-        self.climb(walk).await
+        Box::pin(self.climb(walk)).await
     }
 
     /// The next run that was not visited from the top down, and is not over.
@@ -148,7 +148,7 @@ impl<'a> Tree<'a> {
             page.extend(is_first.then_some(tree));
             page.retain(|id| !walk.visited.contains(id));
             walk.up.looks += page.len();
-            walk.up.page = self.page(&page, walk.top).await?.into();
+            walk.up.page = Box::pin(self.page(&page, walk.top)).await?.into();
         }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Tree<'a> {
         }
         self.know_above(&page).await?;
         for run in page {
-            match self.verdict(&run, top).await? {
+            match Box::pin(self.verdict(&run, top)).await? {
                 Verdict::Outside => {}
                 verdict => inside.push((run, verdict == Verdict::Alone)),
             }
@@ -395,7 +395,7 @@ async fn left(db: Db<'_>, run: &Run) -> Outcome<Ranges> {
 /// waits, runs or is owed. How its chain went on is no matter.
 pub(crate) async fn settled(db: Db<'_>, target: RunId) -> Outcome<bool> {
     let (mut tree, mut walk) = (Tree::new(db), Walk::from(target, Top::Run(target)));
-    while let Some((run, alone)) = tree.step(&mut walk).await? {
+    while let Some((run, alone)) = Box::pin(tree.step(&mut walk)).await? {
         if alone {
             continue;
         }

@@ -68,7 +68,11 @@ impl AnyRun {
     pub(crate) async fn head(&self) -> Result<Head, ClientError> {
         let engine = self.bowline.engine();
         let found = match self.run {
-            Some(run) => engine.head(run).await,
+            Some(run) => match engine.head(run).await {
+                // It is kept no longer, but its chain may have gone on.
+                Err(bowline_engine::Error::NotFound(_)) => engine.newest(run).await,
+                head => head,
+            },
             None => engine.current(self.id.as_str()).await,
         };
         found.map_err(|error| self.missing(error))
@@ -77,11 +81,13 @@ impl AnyRun {
     /// The run that is meant now: whichever goes on in place of one that continued as new or is
     /// tried again.
     async fn newest(&self) -> Result<Head, ClientError> {
-        let mut head = self.head().await?;
-        while let Some(next) = head.successor {
-            head = self.bowline.engine().head(next).await.map_err(|error| self.missing(error))?;
+        match self.run {
+            Some(run) => {
+                let newest = self.bowline.engine().newest(run).await;
+                newest.map_err(|error| self.missing(error))
+            }
+            None => self.head().await,
         }
-        Ok(head)
     }
 
     /// Sends it a signal; it is durable when this returns.
