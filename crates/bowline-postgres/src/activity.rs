@@ -7,8 +7,9 @@ use bowline_core::{
 use bowline_store::{AttemptHit, Hint, end_activity, keeps_row, ready::Mark};
 
 use crate::{
-    blob::{self, int, number},
-    db::Outcome,
+    blob::{self, count, int, number},
+    db::{Outcome, Value},
+    limits,
     row::Row,
     tx::{Kept, Tx},
 };
@@ -45,6 +46,11 @@ pub(crate) fn read(row: &Row) -> Outcome<Activity> {
         armed: armed.map(Time),
     })
 }
+
+/// The queues in which activities of a run wait.
+pub(crate) const QUEUES: &str = "SELECT DISTINCT w.queue FROM (\
+        SELECT queue FROM @activities WHERE namespace = $1 AND run = $2 AND place = 0 LIMIT $3) \
+    AS w";
 
 impl Activity {
     pub(crate) fn new(run: RunId, number: EventId, spec: ActivitySpec, live: ActivityLive) -> Self {
@@ -147,6 +153,18 @@ impl Tx<'_> {
             }
         }
         self.watch_limit(activity);
+    }
+
+    /// Tells of what waits of a run that was found before, and that has withheld it until now.
+    /// Where that is very much, not all of it is looked at: the rest is found by who looks anyway.
+    pub(crate) async fn tell_waiting(&mut self, run: RunId) -> Outcome<()> {
+        let values: [Value<'_>; 3] =
+            [&blob::space(run), &blob::uuid(run), &count(limits::LOOK_MAX)];
+        for row in self.db.rows(QUEUES, &values).await? {
+            let queue: &str = row.try_get(0)?;
+            self.hints.insert(Hint::Activity(run.namespace, queue.into()));
+        }
+        Ok(())
     }
 
     /// Arms the alarm of the next limit, unless an earlier one will find it; the alarm of an

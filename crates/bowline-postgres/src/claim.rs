@@ -4,9 +4,10 @@
 //! everything else: by a statement that writes only if nothing has changed, marks and cancels of
 //! their runs included. Whoever is told of a cancel was told after it.
 
-use bowline_core::{EventId, Holder, Place, RunId, Token, cancel, start};
+use bowline_core::{EventId, Holder, Number, Place, RunId, Token, cancel, start};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, Hint, HolderKind, Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, Hint, HolderKind, RunCancel,
+    Want,
 };
 use futures_util::future::BoxFuture;
 
@@ -257,7 +258,7 @@ fn unsure(fault: Fault, taken: bool) -> Fault {
 /// A place in a queue.
 type Spot = (i64, i64, i64);
 
-/// Activities that may be started: due, in order, none of them under a mark.
+/// Activities that may be started: due, in order, none of them under a mark or withheld.
 async fn candidates(
     shared: &Shared,
     claim: &ClaimActivities,
@@ -288,7 +289,7 @@ async fn candidates(
             let covered = marks
                 .get(&run)
                 .is_some_and(|marks| marks.iter().any(|mark| mark.ranges.contains(activity)));
-            if !covered && free.len() < wanted {
+            if !covered && !withholds(run, row)? && free.len() < wanted {
                 free.push((run, activity));
             }
         }
@@ -298,6 +299,18 @@ async fn candidates(
         most = most.saturating_mul(4).min(limits::LOOK_MAX);
     }
     Ok(free)
+}
+
+/// Whether the run of an activity that waits lets nothing begin, as far as the columns after its
+/// place tell. Whoever starts it looks at the run again.
+fn withholds(run: RunId, row: &crate::row::Row) -> Outcome<bool> {
+    let (consumed, cut_in): (i64, i64) = (row.try_get(6)?, row.try_get(7)?);
+    let is_open: bool = row.try_get(8)?;
+    // What does not read is found out by whoever starts it.
+    let cancel: Option<RunCancel> = blob::open_some(run, row, 9).unwrap_or_default();
+    let consumed = Number(u64::try_from(consumed).unwrap_or_default());
+    let cuts_in = u64::try_from(cut_in).unwrap_or_default() > consumed.0;
+    Ok(is_open && (cuts_in || cancel.is_some_and(|cancel| cancel.is_undecided(consumed))))
 }
 
 /// The names of activities that wait in a queue, by going from one to the next.
@@ -336,7 +349,8 @@ async fn look(
     db.rows(WAITING, &values).await
 }
 
-pub(crate) const WAITING: &str = "SELECT a.namespace, a.run, a.number, a.due, a.arrival, r.marked \
+pub(crate) const WAITING: &str = "SELECT a.namespace, a.run, a.number, a.due, a.arrival, r.marked, \
+        r.consumed, r.cut_in, r.closed_at IS NULL, CASE WHEN r.closed_at IS NULL THEN r.cancel END \
     FROM unnest($3::text[]) AS n (name) CROSS JOIN LATERAL (\
         SELECT o.namespace, o.run, o.number, o.due, o.arrival FROM @activities o \
         WHERE o.place = 0 AND o.namespace = $1 AND o.queue = $2 AND o.name = n.name \
@@ -405,7 +419,8 @@ fn start_one<'t>(
     counter: u64,
 ) -> BoxFuture<'t, Outcome<Option<ClaimedActivity>>> {
     Box::pin(async move {
-        if tx.find(run).await?.is_none() || tx.mark(run, number).await?.is_some() {
+        let withheld = tx.find(run).await?.is_none_or(|run| run.head.withholds());
+        if withheld || tx.mark(run, number).await?.is_some() {
             return Ok(None);
         }
         let Some(mut activity) = tx.activity(run, number).await? else { return Ok(None) };

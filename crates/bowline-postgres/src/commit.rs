@@ -91,9 +91,13 @@ pub(crate) fn commit<'t>(
 
 async fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<Committed> {
     let id = commit.run;
+    let withheld = tx.run(id).head.withholds();
     consume(tx, commit);
     ended.iter().for_each(|activity| tx.put(activity, commit.now));
     write_head(tx, commit);
+    if withheld && !tx.run(id).head.withholds() {
+        tx.tell_waiting(id).await?;
+    }
     if let Some(batch) = &commit.batch {
         tx.append(id, batch);
     }

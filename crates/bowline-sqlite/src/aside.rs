@@ -65,6 +65,7 @@ pub(crate) fn set_aside(tx: &mut Tx<'_>, id: RunId, reason: String, now: Time) -
                 remote_turn: None,
                 intake: false,
                 holder: None,
+                withholds: false,
             }));
             Ok(true)
         }

@@ -5,7 +5,7 @@
 
 use bowline_core::{Holder, Place, RunId, Token, start};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, HolderKind, Read, Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, Hint, HolderKind, Read, Want,
     ready::{Change, Standing},
 };
 
@@ -107,7 +107,13 @@ fn claim_activity(
     run: RunId,
     number: bowline_core::EventId,
 ) -> Outcome<Option<ClaimedActivity>> {
-    if tx.find(run)?.is_none() || tx.mark(run, number).is_some() {
+    let Some(found) = tx.find(run)? else { return Ok(None) };
+    if found.head.withholds() {
+        // The index learns of it with this group, and sets aside what it names then.
+        tx.hints.insert(Hint::Activity(claim.namespace, claim.queue.clone()));
+        return Ok(None);
+    }
+    if tx.mark(run, number).is_some() {
         return Ok(None);
     }
     let Some(mut activity) = tx.activity(run, number)? else { return Ok(None) };

@@ -124,10 +124,13 @@ impl Commit {
         self.cancels.iter().any(|(ranges, _)| ranges.contains(activity))
     }
 
-    /// How one of its new activities begins: it waits, or is started, unless it is cancelled too.
-    pub fn live(&self, new: &NewActivity) -> ActivityLive {
+    /// How one of its new activities begins, in a run that stands as `head` after this commit: it
+    /// waits, or is started, unless it is cancelled too, or a cancel was acknowledged that this
+    /// commit does not know of.
+    pub fn live(&self, new: &NewActivity, head: &Head) -> ActivityLive {
         let mut live = ActivityLive::queued(self.now, self.now);
-        if let Some(who) = new.start.as_ref().filter(|_| !self.cancels(new.activity)) {
+        let may_begin = !head.withholds() && !self.cancels(new.activity);
+        if let Some(who) = new.start.as_ref().filter(|_| may_begin) {
             start(&mut live, who.holder.clone(), who.worker.clone(), self.now);
         }
         live
@@ -160,7 +163,8 @@ pub struct NewActivity {
     pub activity: EventId,
     /// What it is.
     pub spec: Arc<ActivitySpec>,
-    /// Start it in the same commit, unless the same commit cancels it.
+    /// Start it in the same commit, unless the same commit cancels it, or the run
+    /// [withholds](Head::withholds) what would begin.
     pub start: Option<StartNow>,
 }
 

@@ -28,6 +28,7 @@ pub mod timer;
 mod turn;
 mod wait;
 pub mod watch;
+pub mod withhold;
 mod world;
 
 use std::sync::Arc;
@@ -164,6 +165,14 @@ macro_rules! conformance {
             a_cancelled_attempt_is_not_tried_again
             a_waiting_retry_is_cancelled_in_its_queue
             a_cancel_after_the_end_hits_nobody
+        }
+        $crate::conformance_group! { $open, withhold:
+            what_waits_is_withheld_until_the_cancel_is_decided
+            no_further_attempt_begins
+            a_commit_that_does_not_know_starts_nothing
+            what_withholds_may_come_to_nothing
+            a_termination_withholds_and_a_signal_does_not
+            a_crowd_that_is_withheld_keeps_nobody_waiting
         }
         $crate::conformance_group! { $open, mark:
             a_hundred_thousand_are_cancelled_at_once

@@ -173,6 +173,14 @@ pub struct Head {
 }
 
 impl Head {
+    /// Whether no attempt of the run may begin: a cancel or a termination of it was acknowledged,
+    /// and nobody has decided yet what that means. Nothing is cancelled by it: what the decision
+    /// spares goes on after it.
+    pub fn withholds(&self) -> bool {
+        let asked = self.cancel.as_ref().is_some_and(|own| own.is_undecided(self.consumed));
+        self.status.is_open() && (asked || self.cut_in > self.consumed)
+    }
+
     /// Takes in a decision that was written.
     pub fn take(&mut self, commit: &Commit) {
         self.version.0 += 1;
@@ -182,8 +190,10 @@ impl Head {
         self.next_event = commit.next_event;
         self.history_bytes = commit.history_bytes;
         self.record.clone_from(&commit.record);
-        if commit.cancel.is_some() {
-            self.cancel.clone_from(&commit.cancel);
+        if let Some(cancel) = &commit.cancel {
+            let asked = self.cancel.take().map(|own| (own.requested_at, own.number));
+            let (requested_at, number) = asked.unwrap_or((cancel.requested_at, cancel.number));
+            self.cancel = Some(RunCancel { requested_at, number, ..cancel.clone() });
         }
         if let Some(quarantine) = &commit.quarantine {
             self.quarantine.clone_from(quarantine);
@@ -213,10 +223,11 @@ impl Head {
         if message.cuts_in() {
             self.cut_in = number;
         }
-        let alarm = message.arms(self.ladder, self.cancel.is_none(), at);
-        if let (Message::Cancel(cancel), None) = (message, &self.cancel) {
-            let cause = cancel.cause.clone();
-            self.cancel = Some(RunCancel { cause, requested_at: at, decided_at: None });
+        let stands = self.cancel.as_ref().is_some_and(|own| own.stands(self.consumed));
+        let alarm = message.arms(self.ladder, !stands, at);
+        if let (Message::Cancel(cancel), false) = (message, stands) {
+            let (cause, number) = (cancel.cause.clone(), Some(number));
+            self.cancel = Some(RunCancel { cause, requested_at: at, decided_at: None, number });
         }
         (number, alarm)
     }
@@ -306,4 +317,19 @@ pub struct RunCancel {
     /// When it stood in history.
     #[n(2)]
     pub decided_at: Option<Time>,
+    /// The number of the message that asked for it; none if nobody asked.
+    #[n(3)]
+    pub number: Option<Number>,
+}
+
+impl RunCancel {
+    /// Whether it waits to be decided: the request is not read where so much is consumed.
+    pub fn is_undecided(&self, consumed: Number) -> bool {
+        self.decided_at.is_none() && self.number.is_some_and(|number| number > consumed)
+    }
+
+    /// Whether it counts: a request that was read, and came to nothing, does not.
+    fn stands(&self, consumed: Number) -> bool {
+        self.decided_at.is_some() || self.is_undecided(consumed)
+    }
 }

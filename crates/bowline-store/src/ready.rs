@@ -22,6 +22,7 @@ use bowline_core::{
 
 use crate::{ClaimActivities, ClaimRuns, Hint};
 
+use activity::Begin;
 pub use attempt::Attempt;
 pub use mark::Mark;
 pub use run::Standing;
@@ -103,6 +104,8 @@ pub struct Index {
     marks: mark::Marks,
     alarms: alarm::Alarms,
     owing: BTreeSet<RunId>,
+    /// Runs of which no attempt may begin.
+    withheld: BTreeSet<RunId>,
     member: Option<(Epoch, u64)>,
     hints: BTreeSet<Hint>,
 }
@@ -116,7 +119,7 @@ impl Index {
     fn change(&mut self, change: Change) {
         let earliest = self.next_due();
         match change {
-            Change::Run(standing) => self.runs.stand(standing, &mut self.hints),
+            Change::Run(standing) => self.stand(standing),
             Change::RunGone(run) => self.run_gone(run),
             Change::Queued(queued) => self.queued(queued),
             Change::Started { run, activity, attempt } => self.started(run, activity, attempt),
@@ -207,13 +210,18 @@ impl Index {
 
     // Activities.
 
-    /// Activities that a claim may start: due, in order, none of them under a mark. What a mark
-    /// covers is dropped on the way, so that no two claims step over the same rows; where that is
-    /// much, there are fewer than are wanted, and a hint to claim again.
+    /// Activities that a claim may start: due, in order, none of them under a mark or of a run that
+    /// withholds them. What a mark covers is dropped on the way, and what is withheld is set aside
+    /// until its run is free, so that no two claims step over the same rows; where that is much,
+    /// there are fewer than are wanted, and a hint to claim again.
     pub fn activities(&mut self, claim: &ClaimActivities) -> Vec<(RunId, EventId)> {
-        let marks = &self.marks;
-        let marked = |run, activity| marks.covers(run, activity).is_some();
-        self.activities.waiting(claim, marked, &mut self.hints)
+        let (marks, withheld) = (&self.marks, &self.withheld);
+        let may_begin = |run, activity| match marks.covers(run, activity) {
+            Some(_) => Begin::Never,
+            None if withheld.contains(&run) => Begin::Later,
+            None => Begin::Now,
+        };
+        self.activities.waiting(claim, may_begin, &mut self.hints)
     }
 
     /// Hints at every queue in which a retry has become due.
@@ -299,7 +307,22 @@ impl Index {
         self.alarms.first(run, AlarmKind::Activity(activity))
     }
 
+    fn stand(&mut self, standing: Standing) {
+        let run = standing.run;
+        match standing.withholds {
+            true => drop(self.withheld.insert(run)),
+            false if self.withheld.remove(&run) => {
+                let marks = &self.marks;
+                let marked = |activity| marks.covers(run, activity).is_some();
+                self.activities.bring_back(run, marked, &mut self.hints);
+            }
+            false => {}
+        }
+        self.runs.stand(standing, &mut self.hints);
+    }
+
     fn run_gone(&mut self, run: RunId) {
+        self.withheld.remove(&run);
         self.runs.forget(run);
         self.activities.forget(run);
         self.attempts.forget(run);

@@ -69,4 +69,5 @@ mod timeout;
 mod transaction;
 mod unawaited;
 mod update;
+mod withhold;
 mod world;

@@ -10,7 +10,7 @@ pub(super) async fn add_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<(Ev
     let wide = commit.activities.len() > limits::ROWS_AT_ONCE && commit.tells_activities();
     let mut started = Vec::new();
     for new in &commit.activities {
-        let live = commit.live(new);
+        let live = commit.live(new, &tx.run(commit.run).head);
         let begun = live.started().is_some();
         if wide && !begun {
             continue;

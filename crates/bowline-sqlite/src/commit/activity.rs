@@ -11,7 +11,7 @@ pub(super) fn add_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<(EventId,
     let wide = commit.activities.len() > limits::ROWS_AT_ONCE && commit.tells_activities();
     let mut started = Vec::new();
     for new in &commit.activities {
-        let live = commit.live(new);
+        let live = commit.live(new, &tx.run(commit.run).head);
         let begun = live.started().is_some();
         if wide && !begun {
             continue;

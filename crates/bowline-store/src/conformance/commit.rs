@@ -200,8 +200,8 @@ pub fn a_commit_writes_the_whole_head(harness: &dyn Harness) {
     let search = SearchField { value: SearchValue::Keyword("berlin".into()), wire: None };
     let search = BTreeMap::from([("city".to_owned(), search)]);
     let memo = BTreeMap::from([("note".to_owned(), Payload::json("1"))]);
-    let asked =
-        RunCancel { cause: cause("ops"), requested_at: world.now(), decided_at: Some(world.now()) };
+    let (requested_at, decided_at) = (world.now(), Some(world.now()));
+    let asked = RunCancel { cause: cause("ops"), requested_at, decided_at, number: None };
     let committed = world.run_turn(run, |turn| {
         turn.commit.status = Status::Cancelling;
         turn.commit.history_bytes = 12_345;

@@ -95,7 +95,8 @@ pub fn a_receipt_tells_how_far_a_cancel_has_come(harness: &dyn Harness) {
     let both: Ranges = [claimed.activity, queued].into_iter().collect();
     world.run_turn(run, |turn| {
         turn.commit.status = Status::Cancelling;
-        turn.commit.cancel = Some(RunCancel { cause: cause("ops"), requested_at, decided_at });
+        let cause = cause("ops");
+        turn.commit.cancel = Some(RunCancel { cause, requested_at, decided_at, number: None });
         turn.cancel(both, "ops");
     });
     assert_eq!(left().phase(), Phase::Decided);

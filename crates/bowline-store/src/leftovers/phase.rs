@@ -133,6 +133,7 @@ mod tests {
             cause,
             requested_at: Time(1),
             decided_at: decided.then_some(Time(2)),
+            number: None,
         });
         RunLine {
             run: id(uuid),

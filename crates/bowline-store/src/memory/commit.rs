@@ -110,8 +110,9 @@ impl Data {
 
     fn schedule(&mut self, commit: &Commit, new: &NewActivity) {
         let (run, activity, now) = (commit.run, new.activity, commit.now);
-        let row = Activity { spec: new.spec.clone(), live: commit.live(new) };
-        self.rows.known(run).activities.insert(activity, row);
+        let row = self.rows.known(run);
+        let live = commit.live(new, &row.head);
+        row.activities.insert(activity, Activity { spec: new.spec.clone(), live });
         self.moved(run, activity, now);
     }
 

@@ -7,9 +7,19 @@ use bowline_core::{EventId, Name, Namespace, Queue, RunId, Time};
 use super::{Lane, Queued, run_bounds};
 use crate::{ClaimActivities, Hint};
 
-/// How many activities that are covered by marks a claim drops on its way: to drop one takes about
-/// half a microsecond, and nobody else writes meanwhile.
+/// How many activities that may not begin a claim takes out of its way: that takes about half a
+/// microsecond for each, and nobody else writes meanwhile.
 const COVERED_AT_ONCE: usize = 2_000;
+
+/// Whether an activity that waits may be started.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begin {
+    Now,
+    /// Its run withholds it.
+    Later,
+    /// It is cancelled.
+    Never,
+}
 
 type Waiting = BTreeMap<(Time, u64), (RunId, EventId)>;
 
@@ -19,6 +29,8 @@ pub(super) struct Activities {
     places: BTreeMap<(RunId, EventId), Place>,
     /// What may be started only later: by the moment at which somebody must be told.
     later: BTreeMap<(Time, u64), (Namespace, Queue)>,
+    /// What runs withhold, as far as a claim has come across it: it has its place, and no lane.
+    aside: BTreeSet<(RunId, EventId)>,
     arrivals: u64,
 }
 
@@ -53,12 +65,47 @@ impl Activities {
         let Some(place) = self.places.remove(&(run, activity)) else { return };
         let at = (place.due, place.arrival);
         self.later.remove(&at);
-        let lane = ((), run.namespace, place.queue, place.name);
+        self.aside.remove(&(run, activity));
+        self.leave(((), run.namespace, place.queue, place.name), at);
+    }
+
+    fn leave(&mut self, lane: Lane<()>, at: (Time, u64)) {
         if let Some(waiting) = self.lanes.get_mut(&lane) {
             waiting.remove(&at);
             if waiting.is_empty() {
                 self.lanes.remove(&lane);
             }
+        }
+    }
+
+    /// Takes what is withheld out of its lane. It keeps its place in the order.
+    fn set_aside(&mut self, run: RunId, activity: EventId) {
+        let Some(place) = self.places.get(&(run, activity)) else { return };
+        let at = (place.due, place.arrival);
+        let lane = ((), run.namespace, place.queue.clone(), place.name.clone());
+        self.leave(lane, at);
+        self.aside.insert((run, activity));
+    }
+
+    /// A run withholds nothing any more: what was set aside waits again, unless it is cancelled.
+    pub(super) fn bring_back(
+        &mut self,
+        run: RunId,
+        marked: impl Fn(EventId) -> bool,
+        hints: &mut BTreeSet<Hint>,
+    ) {
+        let own: Vec<EventId> = self.aside.range(run_bounds(run)).map(|(_, id)| *id).collect();
+        for activity in own {
+            if marked(activity) {
+                self.remove(run, activity);
+                continue;
+            }
+            self.aside.remove(&(run, activity));
+            let Some(place) = self.places.get(&(run, activity)) else { continue };
+            let lane = ((), run.namespace, place.queue.clone(), place.name.clone());
+            hints.insert(Hint::Activity(run.namespace, place.queue.clone()));
+            let at = (place.due, place.arrival);
+            self.lanes.entry(lane).or_default().insert(at, (run, activity));
         }
     }
 
@@ -68,12 +115,12 @@ impl Activities {
         own.into_iter().for_each(|activity| self.remove(run, activity));
     }
 
-    /// What a claim may start. Where much is covered by marks it goes as far as that takes no long
-    /// time, and has the claim come again.
+    /// What a claim may start. Where much may not begin it goes as far as that takes no long time,
+    /// and has the claim come again.
     pub(super) fn waiting(
         &mut self,
         claim: &ClaimActivities,
-        marked: impl Fn(RunId, EventId) -> bool,
+        may_begin: impl Fn(RunId, EventId) -> Begin,
         hints: &mut BTreeSet<Hint>,
     ) -> Vec<(RunId, EventId)> {
         let (mut found, mut covered) = (Vec::new(), Vec::new());
@@ -84,19 +131,24 @@ impl Activities {
                 if free == claim.count || covered.len() == COVERED_AT_ONCE {
                     break;
                 }
-                match marked(*run, *activity) {
-                    true => covered.push((*run, *activity)),
-                    false => {
+                match may_begin(*run, *activity) {
+                    Begin::Now => {
                         found.push((*at, (*run, *activity)));
                         free += 1;
                     }
+                    other => covered.push((*run, *activity, other)),
                 }
             }
         }
         if covered.len() == COVERED_AT_ONCE && found.len() < claim.count {
             hints.insert(Hint::Activity(claim.namespace, claim.queue.clone()));
         }
-        covered.into_iter().for_each(|(run, activity)| self.remove(run, activity));
+        for (run, activity, begin) in covered {
+            match begin {
+                Begin::Later => self.set_aside(run, activity),
+                _ => self.remove(run, activity),
+            }
+        }
         found.sort_unstable();
         found.truncate(claim.count);
         found.into_iter().map(|(_, named)| named).collect()

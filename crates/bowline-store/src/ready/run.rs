@@ -27,6 +27,8 @@ pub struct Standing {
     pub intake: bool,
     /// Who holds it.
     pub holder: Option<Fence>,
+    /// None of its attempts may begin.
+    pub withholds: bool,
 }
 
 impl Standing {
@@ -48,6 +50,7 @@ impl Standing {
             remote_turn: waiting.map(|turn| turn.queue.clone()),
             intake: cut_in || (open && !native && unread && !out),
             holder: head.holder,
+            withholds: head.withholds(),
         }
     }
 }

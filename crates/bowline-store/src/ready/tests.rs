@@ -28,7 +28,12 @@ fn idle(uuid: u128, queue: &str, name: &str) -> Standing {
         remote_turn: None,
         intake: false,
         holder: None,
+        withholds: false,
     }
+}
+
+fn withholds(uuid: u128, withholds: bool) -> Change {
+    Change::Run(Standing { withholds, ..idle(uuid, "q", "w") })
 }
 
 fn runs(want: Want, queues: &[&str], names: &[&str], count: usize) -> ClaimRuns {
@@ -191,6 +196,35 @@ fn what_a_mark_covers_is_dropped_bit_by_bit() {
     }
     assert_eq!(claims, 2);
     assert_eq!(index.take_hints(), []);
+}
+
+#[test]
+fn what_a_run_withholds_is_set_aside_and_comes_back_in_its_place() {
+    let mut index = Index::default();
+    index.apply([withholds(1, true)]);
+    index.apply([queued(1, 5, "a", 50), queued(1, 6, "a", 50), queued(2, 7, "a", 60)]);
+    index.take_hints();
+    assert_eq!(numbers(index.activities(&activities(&[], 9, 100))), [7]);
+    assert_eq!(index.take_hints(), []);
+    // It is cancelled where it was set aside, or by the mark that comes with the decision.
+    index.apply([queued(1, 8, "a", 70), queued(1, 9, "a", 40)]);
+    assert_eq!(numbers(index.activities(&activities(&[], 9, 100))), [7]);
+    let mark = Mark {
+        number: 1,
+        ranges: Ranges::from(EventId(6)),
+        cause: Cause::requested("", ""),
+        at: Time(9),
+    };
+    index.apply([Change::Over { run: run(1), activity: EventId(8) }, Change::Marked(run(1), mark)]);
+    index.take_hints();
+    index.apply([withholds(1, false)]);
+    assert_eq!(index.take_hints(), [Hint::Activity(Namespace(1), "q".into())]);
+    assert_eq!(numbers(index.activities(&activities(&[], 9, 100))), [9, 5, 7]);
+    // What nobody came across never left.
+    index.apply([withholds(2, true)]);
+    index.apply([withholds(2, false)]);
+    assert_eq!(index.take_hints(), []);
+    assert_eq!(numbers(index.activities(&activities(&[], 9, 100))), [9, 5, 7]);
 }
 
 #[test]

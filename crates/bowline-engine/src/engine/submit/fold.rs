@@ -258,6 +258,7 @@ fn cancel(state: &State, first: Option<EventId>, now: Time) -> Option<RunCancel>
         cause: cause.clone(),
         requested_at: now,
         decided_at: Some(now),
+        number: None,
     })
 }
 
