@@ -6,6 +6,7 @@
 //! nothing twice.
 
 mod child;
+mod hold;
 mod promise;
 mod verify;
 
