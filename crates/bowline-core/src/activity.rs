@@ -4,9 +4,9 @@
 //! in the fenced steps of `activity/step.rs`; stores load it, call a step, and write it back, so
 //! that no store has rules of its own.
 
-mod adrift;
 mod live;
 mod step;
+mod unseen;
 
 use std::time::Duration;
 
@@ -16,9 +16,11 @@ use crate::{
     ActivityId, Blob, Cause, Failure, Fields, Name, Payload, Queue, RetryPolicy, Span, Time, limits,
 };
 
-pub use adrift::Adrift;
 pub use live::{ActivityLive, CancelRecord, End, Holder, Place, Start};
-pub use step::{Ending, Hit, Step, cancel, deadline, lose, settle, start, time_out};
+pub use step::{
+    Ending, Hit, Step, cancel, deadline, lose, presume, process_gone, settle, start, time_out,
+};
+pub use unseen::{Gone, Sight, Unseen, UnseenAttempt};
 
 /// The four limits of an activity; unset means none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -64,15 +66,27 @@ pub enum Rung {
     /// It never ran.
     #[n(0)]
     NeverStarted,
-    /// It was told, and stopped by itself.
+    /// A worker had had it, and it waited for another one.
+    #[n(5)]
+    Waiting,
+    /// It stopped by itself.
     #[n(1)]
     Signal,
+    /// It stopped by itself, and processes that it had left were ended.
+    #[n(6)]
+    Reap,
     /// Its future was dropped.
     #[n(2)]
     Abort,
     /// Its process group was killed.
     #[n(3)]
     Kill,
+    /// It ended with the process, or the runtime, that it ran in.
+    #[n(7)]
+    Died,
+    /// Nobody knows: its worker fell silent.
+    #[n(8)]
+    Unknown,
     /// It was given up: fenced, its slot freed, and reported as leaked.
     #[n(4)]
     Abandon,

@@ -42,6 +42,9 @@ pub const HISTORY_BYTES_SUGGEST: u64 = 4 * 1024 * 1024;
 pub const WAITING_MAX: usize = 100;
 /// How often an activity whose worker was lost is tried, if it has no retry policy.
 pub const LOST_ATTEMPTS_MAX: u32 = 10;
+/// Attempts of one activity whose end nobody has seen. None is ever forgotten: where there are so
+/// many, no further attempt begins, and the activity ends as if its attempts were used up.
+pub const UNSEEN_MAX: usize = 100;
 /// How long a remote turn may take, unless the run says otherwise.
 pub const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 /// For how long turns may be kept alive for a local activity.

@@ -46,6 +46,7 @@ pub struct Builder {
     activities: Activities,
     faults: Vec<String>,
     lease: Duration,
+    presume: Option<Duration>,
     retention: Option<Duration>,
     receipts_kept: Duration,
     cached_runs: usize,
@@ -73,6 +74,7 @@ impl Builder {
             activities: Activities::default(),
             faults: Vec::new(),
             lease: limits::LEASE,
+            presume: None,
             retention: None,
             receipts_kept: limits::RECEIPT_KEPT,
             cached_runs: limits::CACHED_RUNS,
@@ -126,6 +128,12 @@ impl Builder {
     /// How long this process may be silent before others may take its work.
     pub fn lease(self, lease: Duration) -> Self {
         Self { lease, ..self }
+    }
+
+    /// Presumes dead what its worker has been silent about for so long; unless this is said, nobody
+    /// is. Receipts say *presumed*, and are never clean: nobody has seen it end.
+    pub fn presume_dead_after(self, silence: Duration) -> Self {
+        Self { presume: Some(silence), ..self }
     }
 
     /// How long closed runs are kept; for ever, unless this is said.
@@ -205,6 +213,7 @@ impl Builder {
             doors: self.doors,
             in_step: self.in_step,
             pace: self.pace,
+            presume: self.presume,
         };
         let core = Core::open(self.store, self.clock, self.ids, settings).await?;
         let setup = Setup {

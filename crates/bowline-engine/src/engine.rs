@@ -36,7 +36,7 @@ use bowline_store::{Join, Store};
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Result, Schedules, clock::Clock, ids::Ids, metrics::Meter};
+use crate::{Result, Schedules, clock::Clock, host, ids::Ids, metrics::Meter};
 
 /// What the whole engine shares.
 pub(crate) struct Core {
@@ -100,6 +100,7 @@ pub(crate) struct Settings {
     pub(crate) receipts_kept: Duration,
     pub(crate) doors: Doors,
     pub(crate) in_step: bool,
+    pub(crate) presume: Option<Duration>,
     pub(crate) pace: Pacing,
 }
 
@@ -125,10 +126,8 @@ impl Core {
         settings: Settings,
     ) -> Result<Arc<Self>> {
         let join = Join {
-            identity: settings.identity.clone(),
-            lease: settings.lease,
-            now: clock.now(),
-            again: None,
+            process: host::this(),
+            ..Join::new(settings.identity.clone(), settings.lease, clock.now())
         };
         let mut hints = store.watch();
         let epoch = store.join(join).await?.epoch;

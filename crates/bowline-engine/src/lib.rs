@@ -7,6 +7,7 @@ mod builder;
 mod engine;
 mod error;
 mod handle;
+mod host;
 mod schedule;
 
 pub mod clock;

@@ -57,8 +57,7 @@ async fn main() {
 
 /// Keeps so many runs on their way for a while; answers how many ended in a second.
 async fn lives(store: Arc<PostgresStore>, span: Duration, at_once: usize) -> f64 {
-    let join =
-        Join { identity: "hello".into(), lease: Duration::from_secs(60), again: None, now: NOW };
+    let join = Join::new("hello", Duration::from_secs(60), NOW);
     let epoch = store.join(join).await.expect("it joins").epoch;
     let (room, ended) = (Arc::new(Semaphore::new(at_once)), Arc::new(AtomicUsize::new(0)));
     let starting = {

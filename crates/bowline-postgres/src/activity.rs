@@ -62,6 +62,11 @@ impl Activity {
         AttemptHit::cancelled(self.run, self.number, &self.live)
     }
 
+    /// Whether it waits, and a worker had had it before.
+    pub(crate) fn is_tried(&self) -> bool {
+        self.live.attempt > 0 && matches!(self.live.place, Place::Queued { .. })
+    }
+
     pub(crate) fn place(&self) -> i16 {
         match &self.live.place {
             Place::Queued { .. } => 0,
@@ -201,8 +206,8 @@ impl Tx<'_> {
     /// The same, with the mark at hand.
     pub(crate) fn fold_mark(&mut self, activity: &mut Activity, mark: &Mark, now: Time) -> bool {
         match cancel(&mut activity.live, &mark.cause, mark.at) {
-            Hit::NeverStarted => {
-                self.edit(activity.run).never_started += 1;
+            hit @ (Hit::NeverStarted | Hit::Waiting) => {
+                self.edit(activity.run).never_started += u64::from(hit == Hit::NeverStarted);
                 self.put(activity, now);
                 true
             }

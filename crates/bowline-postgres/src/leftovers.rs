@@ -4,9 +4,7 @@
 mod orphan;
 mod tree;
 
-use std::collections::BTreeSet;
-
-use bowline_core::{ActivityLive, Cause, Epoch, EventId, ReceiptId, RunId, Time};
+use bowline_core::{ActivityLive, Cause, EventId, ReceiptId, RunId, Time};
 use bowline_store::{
     AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, RunLine, Subtree, ready::Mark,
 };
@@ -15,6 +13,7 @@ use uuid::Uuid;
 use crate::{
     blob::{self, number},
     db::{Db, Outcome, Value},
+    fate::Fates,
     owed::{Debt, debts},
     run::{self, Run},
     shared::Shared,
@@ -37,43 +36,26 @@ pub(crate) async fn leftovers(shared: &Shared, subtree: &Subtree) -> Outcome<Lef
 }
 
 async fn look(db: Db<'_>, subtree: &Subtree) -> Outcome<Leftovers> {
-    let there = there(db).await?;
+    let fates = Fates::read(db).await?;
     match subtree {
         Subtree::Run(run) => {
-            below(db, *run, &there, u64::MAX).await?.ok_or(Error::Missing("run").into())
+            below(db, *run, &fates, u64::MAX).await?.ok_or(Error::Missing("run").into())
         }
-        Subtree::Receipt(id) => of_receipt(db, *id, &there, u64::MAX).await,
-        Subtree::Outline(id) => of_receipt(db, *id, &there, OUTLINE_FROM).await,
-        Subtree::Orphans => orphan::orphans(db, &there).await,
+        Subtree::Receipt(id) => of_receipt(db, *id, &fates, u64::MAX).await,
+        Subtree::Outline(id) => of_receipt(db, *id, &fates, OUTLINE_FROM).await,
+        Subtree::Orphans => orphan::orphans(db, &fates).await,
     }
 }
 
-/// Members whose processes may be running: those that are alive, and those that fell silent. Code
-/// dies with its process, but of the latter nobody has seen the end.
-async fn there(db: Db<'_>) -> Outcome<BTreeSet<Epoch>> {
-    let rows = db.rows("SELECT epoch FROM @members WHERE state <> 1", &[]).await?;
-    rows.iter().map(|row| Ok(Epoch(number(row, 0)?))).collect()
-}
-
-async fn of_receipt(
-    db: Db<'_>,
-    id: ReceiptId,
-    there: &BTreeSet<Epoch>,
-    most: u64,
-) -> Outcome<Leftovers> {
+async fn of_receipt(db: Db<'_>, id: ReceiptId, fates: &Fates, most: u64) -> Outcome<Leftovers> {
     let receipt = receipt(db, id).await?.ok_or(Error::Missing("receipt"))?;
-    let left = below(db, receipt.run, there, most).await?.unwrap_or_default();
+    let left = below(db, receipt.run, fates, most).await?.unwrap_or_default();
     Ok(Leftovers { receipt: Some(receipt), ..left })
 }
 
 /// The target and everything below it; none if there is no such run. A run with more than `most`
 /// events is not looked into while much may wait there.
-async fn below(
-    db: Db<'_>,
-    target: RunId,
-    there: &BTreeSet<Epoch>,
-    most: u64,
-) -> Outcome<Option<Leftovers>> {
+async fn below(db: Db<'_>, target: RunId, fates: &Fates, most: u64) -> Outcome<Option<Leftovers>> {
     let mut left = Leftovers::default();
     let Some(first) = run::one(db, target).await?.map(|run| run.head.first_run) else {
         return Ok(None);
@@ -85,7 +67,7 @@ async fn below(
         left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(&run), ..line });
         let is_brief = !alone && run.head.next_event.0 > most && outline(&run, &mut left);
         if !alone && !is_brief {
-            add_rows(db, &run, there, &mut left).await?;
+            add_rows(db, &run, fates, &mut left).await?;
         }
     }
     left.bound();
@@ -106,14 +88,9 @@ fn outline(run: &Run, left: &mut Leftovers) -> bool {
     is_busy
 }
 
-async fn add_rows(
-    db: Db<'_>,
-    run: &Run,
-    there: &BTreeSet<Epoch>,
-    left: &mut Leftovers,
-) -> Outcome<()> {
+async fn add_rows(db: Db<'_>, run: &Run, fates: &Fates, left: &mut Leftovers) -> Outcome<()> {
     let id = run.head.run;
-    left.attempts.extend(attempts(db, id, there).await?);
+    left.attempts.extend(attempts(db, id, fates).await?);
     let (queued, marked) = queued(db, run).await?;
     left.queued += queued;
     left.unswept += marked;
@@ -127,7 +104,7 @@ async fn add_rows(
 }
 
 /// Activities that a worker has, cancelled ones that one had, and those whose code runs on.
-async fn attempts(db: Db<'_>, id: RunId, there: &BTreeSet<Epoch>) -> Outcome<Vec<AttemptLine>> {
+async fn attempts(db: Db<'_>, id: RunId, fates: &Fates) -> Outcome<Vec<AttemptLine>> {
     let sql = "SELECT number, name, live FROM @activities \
                WHERE namespace = $1 AND run = $2 AND (place > 0 OR adrift) ORDER BY number";
     let rows = db.rows(sql, &[&blob::space(id), &blob::uuid(id)]).await?;
@@ -135,8 +112,8 @@ async fn attempts(db: Db<'_>, id: RunId, there: &BTreeSet<Epoch>) -> Outcome<Vec
     for row in &rows {
         let (activity, name): (_, &str) = (EventId(number(row, 0)?), row.try_get(1)?);
         let live: ActivityLive = blob::open(id, row, 2)?;
-        if live.started().is_some() || live.cancel.is_some() || !live.adrift.is_empty() {
-            lines.push(line(id, activity, name, &live, there));
+        if live.started().is_some() || live.cancel.is_some() || !live.unseen.is_empty() {
+            lines.push(line(id, activity, name, &live, fates));
         }
     }
     Ok(lines)
@@ -147,10 +124,9 @@ fn line(
     activity: EventId,
     name: &str,
     live: &ActivityLive,
-    there: &BTreeSet<Epoch>,
+    fates: &Fates,
 ) -> AttemptLine {
-    let leaked = there.iter().any(|epoch| live.adrift.runs_in(Some(*epoch)));
-    AttemptLine { leaked, ..AttemptLine::of(run, activity, name.into(), live) }
+    AttemptLine::of(run, activity, name.into(), live, |epoch| fates.of(epoch))
 }
 
 /// How many activities wait, and how many of those that wait are under a mark. Those whose rows

@@ -21,6 +21,7 @@ mod commit;
 mod db;
 #[cfg(test)]
 mod explain;
+mod fate;
 mod fault;
 mod find;
 mod fire;
@@ -150,7 +151,7 @@ impl PostgresStore {
         let shared = self.shared.clone();
         let ended = self.threads.runtime().spawn(async move {
             let lent = shared.lend().await?;
-            let ended = member::end(db::Db::own(&lent, &shared), epoch).await;
+            let ended = fate::end(db::Db::own(&lent, &shared), epoch, false).await;
             shared.tell([bowline_store::Hint::Sweep].into());
             ended
         });

@@ -59,6 +59,8 @@ pub(crate) const NOTIFY_PAUSE: Duration = Duration::from_millis(2);
 pub(crate) const OWED_MAX: usize = 4;
 /// Attempts of dead members, and of one that leaves, that one transaction gives back.
 pub(crate) const LOSE_MAX: usize = 500;
+/// Members of which nobody has seen the end that one sweep names.
+pub(crate) const SILENT_MAX: usize = 100;
 /// The pause before hints that could not be sent are sent again; it doubles.
 pub(crate) const NOTIFY_AGAIN: Duration = Duration::from_millis(20);
 /// The longest of these pauses.

@@ -15,6 +15,7 @@ use crate::{
     aside::{self, Found},
     blob::{self, count, int, number},
     db::{Db, Outcome, Value},
+    fate,
     fault::Fault,
     limits,
     settle::proves,
@@ -40,20 +41,30 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
     let lease = micros(join.lease);
+    let again = join.again.map(|epoch| int(epoch.0));
+    let process = join.process.as_ref();
+    let (host, boot) = (process.map(|own| own.host.as_str()), process.map(|own| own.boot.as_str()));
+    let (pid, started) =
+        (process.map(|own| i64::from(own.pid)), process.map(|own| int(own.started)));
     let sql = "WITH next AS (\
                    UPDATE @counters SET value = value + 1 WHERE name = 'epoch' RETURNING value) \
                INSERT INTO @members \
-               (epoch, identity, state, lease, joined_at, renewed_at, contact_since) \
+               (epoch, identity, state, lease, joined_at, renewed_at, contact_since, \
+               origin, host, boot, pid, started) \
                SELECT value, $1, 0, $2::float8 * interval '1 microsecond', \
-               clock_timestamp(), clock_timestamp(), clock_timestamp() FROM next RETURNING epoch";
-    let rows = db.change(sql, &[&join.identity.as_str(), &lease]).await?;
+               clock_timestamp(), clock_timestamp(), clock_timestamp(), \
+               coalesce((SELECT origin FROM @members WHERE epoch = $3::int8), $3::int8, value), \
+               $4, $5, $6, $7 FROM next RETURNING epoch";
+    let identity = join.identity.as_str();
+    let values: [Value<'_>; 7] = [&identity, &lease, &again, &host, &boot, &pid, &started];
+    let rows = db.change(sql, &values).await?;
     let row = rows.first().ok_or_else(|| Error::Backend("no epoch was given".into()))?;
     let epoch = Epoch(number(row, 0)?);
     // Another engine in the same process has given up what the one before was. Whoever was given
-    // up by others is over already, and nobody says more of its end than was seen.
+    // up by others, and comes back, says itself what became of what it had begun.
     let before = shared.set_member(Some((epoch, join.lease)));
-    if let Some(before) = before.filter(|_| join.again.is_none()) {
-        end(db, before).await?;
+    if let Some(before) = before {
+        fate::end(db, before, join.again.is_some() && join.runs_on).await?;
     }
     drop(lent);
     shared.tell_here(BTreeSet::from([bowline_store::Hint::Sweep]));
@@ -63,12 +74,6 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
 /// Whole microseconds, exact as far as any lease goes.
 fn micros(lease: std::time::Duration) -> f64 {
     lease.as_micros() as f64
-}
-
-/// A member is gone for certain.
-pub(crate) async fn end(db: Db<'_>, epoch: Epoch) -> Outcome<bool> {
-    let sql = "UPDATE @members SET state = 1 WHERE epoch = $1 AND state <> 1 RETURNING 1";
-    Ok(!db.change(sql, &[&int(epoch.0)]).await?.is_empty())
 }
 
 /// Extends a lease. None of its business are leases that ran out: nobody loses anything before
@@ -111,7 +116,7 @@ pub(crate) async fn renew(shared: &Shared, renewal: &Renewal) -> Outcome<Renewed
     };
     drop(lent);
     if renewal.leave {
-        leave(shared, epoch, &mut found).await?;
+        leave(shared, renewal, &mut found).await?;
     }
     Ok(Renewed { heartbeats, cancels, inventory, aside: found.runs })
 }
@@ -305,9 +310,10 @@ pub(crate) fn cancelled() -> String {
 
 /// Gives everything back, a chunk at a time. Whatever is not given back when this is broken off is
 /// swept up by somebody else.
-async fn leave(shared: &Shared, epoch: Epoch, found: &mut Found) -> Outcome<()> {
+async fn leave(shared: &Shared, renewal: &Renewal, found: &mut Found) -> Outcome<()> {
+    let Renewal { epoch, runs_on, .. } = *renewal;
     let lent = shared.lend().await?;
-    end(Db::own(&lent, shared), epoch).await?;
+    fate::end(Db::own(&lent, shared), epoch, runs_on).await?;
     drop(lent);
     shared.forget_member(epoch);
     loop {
@@ -343,7 +349,7 @@ pub(crate) async fn held_attempts(
                 run: blob::run_id(row, 0)?,
                 activity: EventId(number(row, 2)?),
                 epoch: Epoch(number(row, 3)?),
-                seen: state == 1,
+                seen: matches!(state, fate::GONE | fate::BACK),
             })
         })
         .collect()
@@ -477,8 +483,8 @@ pub(crate) async fn is_one_late(db: Db<'_>) -> Outcome<bool> {
     Ok(db.first(sql, &[]).await?.is_some())
 }
 
-/// Members that are gone need no row once nothing is held in their name. Of one that only fell
-/// silent nobody has seen the end, so its row stays as long as code may run on in it.
+/// Members that are gone need no row once nothing is held in their name, and no attempt is left in
+/// it of which nobody has seen the end.
 ///
 /// Whoever begins something in the name of a member locks its row until that is committed. So the
 /// rows are locked here, and then it is asked again what they hold: a row that nobody can name any
@@ -516,33 +522,28 @@ async fn forget_all(db: Db<'_>, gone: Vec<i64>) -> Outcome<usize> {
 async fn holding_nothing(db: Db<'_>, of: &[i64], limit: usize) -> Outcome<Vec<i64>> {
     let values: [Value<'_>; 2] = [&of, &count(limit)];
     let rows = db.rows(HOLDING_NOTHING, &values).await?;
-    let (mut gone, mut silent) = (Vec::new(), Vec::new());
-    for row in &rows {
-        let state: i16 = row.try_get(1)?;
-        if state == 1 { &mut gone } else { &mut silent }.push(Epoch(number(row, 0)?));
-    }
+    let dead = rows.iter().map(|row| Ok(Epoch(number(row, 0)?)));
+    let dead = dead.collect::<Outcome<Vec<Epoch>>>()?;
     // Looked at afterwards: whoever is fenced adds nothing to it any more.
-    if !silent.is_empty() {
-        gone.extend(ashore(db, silent).await?);
-    }
+    let gone = if dead.is_empty() { dead } else { unnamed(db, dead).await? };
     Ok(gone.iter().map(|epoch| int(epoch.0)).collect())
 }
 
-const HOLDING_NOTHING: &str = "SELECT m.epoch, m.state FROM @members m WHERE m.state <> 0 \
+const HOLDING_NOTHING: &str = "SELECT m.epoch FROM @members m WHERE m.state <> 0 \
     AND (cardinality($1::int8[]) = 0 OR m.epoch = ANY($1::int8[])) \
     AND NOT EXISTS (SELECT 1 FROM @runs r WHERE r.epoch = m.epoch) \
     AND NOT EXISTS (SELECT 1 FROM @activities a WHERE a.epoch = m.epoch) \
     ORDER BY m.state, m.epoch LIMIT $2";
 
-/// Those of them in whose processes no code of an attempt that is over may run on.
-async fn ashore(db: Db<'_>, mut silent: Vec<Epoch>) -> Outcome<Vec<Epoch>> {
+/// Those of them whom no row names among the attempts that nobody saw end.
+async fn unnamed(db: Db<'_>, mut dead: Vec<Epoch>) -> Outcome<Vec<Epoch>> {
     for row in &db.rows(ADRIFT, &[]).await? {
         let live: Outcome<ActivityLive> = blob::open(blob::run_id(row, 0)?, row, 2);
         // What does not read may name any of them.
         let Ok(live) = live else { return Ok(Vec::new()) };
-        silent.retain(|epoch| !live.adrift.runs_in(Some(*epoch)));
+        dead.retain(|epoch| !live.unseen.names(*epoch));
     }
-    Ok(silent)
+    Ok(dead)
 }
 
-pub(crate) const ADRIFT: &str = "SELECT namespace, run, live FROM @activities WHERE adrift";
+pub(crate) const ADRIFT: &str = "SELECT namespace, run, live, number FROM @activities WHERE adrift";

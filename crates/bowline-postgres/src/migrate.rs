@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
     Step { version: 3, name: "adrift", sql: include_str!("../migrations/0003_adrift.sql") },
     Step { version: 4, name: "fewer", sql: include_str!("../migrations/0004_fewer.sql") },
     Step { version: 5, name: "chains", sql: include_str!("../migrations/0005_chains.sql") },
+    Step { version: 6, name: "unseen", sql: include_str!("../migrations/0006_unseen.sql") },
 ];
 
 /// The version that this build knows.

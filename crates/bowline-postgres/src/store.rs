@@ -5,10 +5,10 @@ use std::{future::Future, sync::Arc};
 
 use bowline_core::{Epoch, RunId, Time, Version};
 use bowline_store::{
-    Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
-    Read, Renewal, Renewed, Reply, Result, RunKey, RunRead, Settle, Settled, Shelf, Shelve, Store,
-    Subtree, Sweep, Swept, Word, stored::Weight,
+    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
+    Committed, Error, Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending,
+    Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunKey, RunRead, Settle, Settled,
+    Shelf, Shelve, Store, Subtree, Sweep, Swept, Word, stored::Weight,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
@@ -17,7 +17,7 @@ use crate::{
     call::{Call, Many, Wake},
     claim, commit,
     db::Outcome,
-    find, fire, leftovers, member, post, read,
+    fate, find, fire, leftovers, member, post, read,
     reader::Look,
     settle,
     shared::Shared,
@@ -211,6 +211,10 @@ impl Store for PostgresStore {
             let _turn = shared.sweeping.lock().await;
             sweep::sweep(&shared, &sweep).await
         })
+    }
+
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
+        self.alone(|shared| async move { fate::attest(&shared, &attest).await })
     }
 
     fn ask(&self, ask: Ask) -> Answer<Result<Reply>> {

@@ -3,6 +3,7 @@
 mod forget;
 mod mark;
 mod owed;
+mod unseen;
 
 use bowline_store::{Error, Sweep, Swept};
 
@@ -10,7 +11,7 @@ use crate::{
     aside::Found,
     blob::int,
     db::{Db, Outcome},
-    limits, member,
+    fate, limits, member,
     shared::Shared,
 };
 
@@ -37,13 +38,16 @@ pub(crate) async fn sweep(shared: &Shared, sweep: &Sweep) -> Outcome<Swept> {
         forget::runs(shared, sweep, &mut room, &mut found).await?,
         forget::graves(shared, &mut room).await?,
     ];
+    let unseen::Learnt { more: unlearnt, silent_since } =
+        unseen::learn(shared, sweep, &mut room).await?;
     forget::asks(shared, sweep.now).await?;
-    if !more.contains(&true) {
+    let more = unlearnt || more.contains(&true);
+    if !more {
         member::forget(shared, limits::LOSE_MAX).await?;
     }
-    let next = forget::next(shared).await?;
-    let (more, aside) = (more.contains(&true), found.runs);
-    Ok(Swept { rows: sweep.limit - room.0, more, aside, next })
+    let (next, rows) = (forget::next(shared).await?, sweep.limit - room.0);
+    let silent = fate::silent(shared).await?;
+    Ok(Swept { rows, more, aside: found.runs, next, silent, silent_since })
 }
 
 /// How many rows may still be touched.

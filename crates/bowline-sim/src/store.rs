@@ -13,10 +13,10 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use bowline_core::{Epoch, Time, Version};
 use bowline_store::{
-    Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hints, Item, Join, Joined, Leftovers, Listeners, Page, Pending, Posted, Posting,
-    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
-    Sweep, Swept, Word, memory::MemoryStore,
+    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
+    Committed, Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Listeners, Page,
+    Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
+    Shelf, Shelve, Store, Subtree, Sweep, Swept, Word, memory::MemoryStore,
 };
 use tokio::runtime::Handle;
 
@@ -102,6 +102,10 @@ impl Store for Wire {
 
     fn fire(&self, now: Time, limit: usize) -> Answer<Result<Fired>> {
         self.call("fire", move |line| line.then(line.rows.fire(now, limit)), Err)
+    }
+
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
+        self.call("attest", move |line| line.then(line.rows.attest(attest)), Err)
     }
 
     fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {

@@ -167,8 +167,8 @@ impl Tx<'_> {
         now: Time,
     ) -> Outcome<bool> {
         match cancel(&mut activity.live, &mark.cause, mark.at) {
-            Hit::NeverStarted => {
-                self.edit(activity.run).never_started += 1;
+            hit @ (Hit::NeverStarted | Hit::Waiting) => {
+                self.edit(activity.run).never_started += u64::from(hit == Hit::NeverStarted);
                 self.put(activity, now)?;
                 Ok(true)
             }
@@ -225,8 +225,14 @@ pub(crate) fn attempt(live: &ActivityLive, start: &Start) -> Attempt {
     Attempt { number: live.attempt, holder: start.holder.clone(), cancel }
 }
 
+/// Place, due, and whether attempts of it are known that are over: 1 if nobody saw one of them
+/// end, 2 if all were seen to.
 fn columns(live: &ActivityLive) -> (i64, i64, Option<i64>) {
-    let adrift = runs_on(live).then_some(1);
+    let adrift = match (runs_on(live), live.attempt) {
+        (true, _) => Some(1),
+        (false, 0) => None,
+        (false, _) => matches!(live.place, Place::Queued { .. }).then_some(2),
+    };
     match &live.place {
         Place::Queued { due } => (0, due.0, adrift),
         Place::Started(_) => (1, 0, adrift),

@@ -4,7 +4,7 @@
 mod orphan;
 mod tree;
 
-use bowline_core::{ActivityLive, Cause, Epoch, EventId, Namespace, RunId, Time};
+use bowline_core::{ActivityLive, Cause, Epoch, EventId, Gone, Namespace, RunId, Time};
 use bowline_store::{
     AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, RunLine, Subtree, ready::Mark,
 };
@@ -90,11 +90,11 @@ fn add_rows(db: Db<'_>, run: &Run, alive: Option<Epoch>, left: &mut Leftovers) -
 fn attempts(db: Db<'_>, run: &Run, alive: Option<Epoch>) -> Outcome<Vec<AttemptLine>> {
     let id = run.head.run;
     let sql = "SELECT number, name, live FROM activities \
-               WHERE run = ? AND (place > 0 OR adrift IS NOT NULL) ORDER BY number";
+               WHERE run = ? AND (place > 0 OR adrift = 1) ORDER BY number";
     let lines = db.all(sql, [run.key()], |row| {
         let (activity, name): (_, String) = (EventId(number(row, 0)?), row.get(1)?);
         let live: ActivityLive = blob::open(id, row, 2)?;
-        let listed = live.started().is_some() || live.cancel.is_some() || !live.adrift.is_empty();
+        let listed = live.started().is_some() || live.cancel.is_some() || !live.unseen.is_empty();
         Ok(listed.then(|| line(id, activity, name, &live, alive)))
     })?;
     Ok(lines.into_iter().flatten().collect())
@@ -107,8 +107,12 @@ fn line(
     live: &ActivityLive,
     alive: Option<Epoch>,
 ) -> AttemptLine {
-    let leaked = live.adrift.runs_in(alive);
-    AttemptLine { leaked, ..AttemptLine::of(run, activity, name.into(), live) }
+    AttemptLine::of(run, activity, name.into(), live, |epoch| gone(epoch, alive))
+}
+
+/// Code dies with its process: what ran in another one does not any more.
+pub(crate) fn gone(epoch: Epoch, alive: Option<Epoch>) -> Option<Gone> {
+    (alive != Some(epoch)).then_some(Gone::Seen)
 }
 
 /// How many activities wait, and how many of those that wait are under a mark. Those whose rows

@@ -18,6 +18,7 @@ const STEPS: &[Step] = &[
     Step { version: 1, name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
     Step { version: 2, name: "shelves", sql: include_str!("../migrations/0002_shelves.sql") },
     Step { version: 3, name: "chains", sql: include_str!("../migrations/0003_chains.sql") },
+    Step { version: 4, name: "unseen", sql: include_str!("../migrations/0004_unseen.sql") },
 ];
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS versions (

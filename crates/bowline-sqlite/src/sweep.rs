@@ -3,6 +3,7 @@
 mod forget;
 mod mark;
 mod owed;
+mod unseen;
 
 use bowline_core::RunId;
 use bowline_store::{Sweep, Swept, ready::Change};
@@ -19,13 +20,15 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, sweep: &Sweep) -> Outcome<Swept> {
         mark::fold_all(tx, &mut room, &mut found)?,
         lose(tx, sweep, &mut room, &mut found)?,
         release(tx, sweep, &mut room, &mut found)?,
+        unseen::learn(tx, sweep, &mut room)?,
         forget::receipts(tx, sweep.now, &mut room)?,
         forget::runs(tx, sweep, &mut room, &mut found)?,
         forget::graves(tx, &mut room)?,
     ];
     let next = forget::next(tx)?;
-    let (more, aside) = (more.contains(&true), found.runs);
-    Ok(Swept { rows: sweep.limit - room.0, more, aside, next })
+    let silent_since = unseen::silent_since(tx)?;
+    let (rows, more, aside) = (sweep.limit - room.0, more.contains(&true), found.runs);
+    Ok(Swept { rows, more, aside, next, silent: Vec::new(), silent_since })
 }
 
 /// How many rows may still be touched.

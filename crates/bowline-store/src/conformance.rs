@@ -26,6 +26,7 @@ pub mod shelf;
 pub mod start;
 pub mod timer;
 mod turn;
+pub mod unseen;
 mod wait;
 pub mod watch;
 pub mod withhold;
@@ -302,6 +303,12 @@ macro_rules! conformance {
             a_large_subtree_is_told_in_part
             a_receipt_covers_the_whole_chain
             a_large_subtree_is_proven
+        }
+        $crate::conformance_group! { $open, unseen:
+            a_retry_does_not_forget_it
+            the_next_attempt_does_not_forget_it
+            it_leaves_when_it_reports
+            what_had_run_is_not_called_unstarted
         }
         $crate::conformance_group! { $open, retention:
             closed_runs_are_kept

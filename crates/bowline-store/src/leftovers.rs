@@ -7,7 +7,7 @@ mod phase;
 
 use bowline_core::{
     Batch, Cause, Corrupt, EventId, Name, Note, ParentClose, Ranges, ReceiptId, RunId, Rung,
-    Status, Time, WorkflowId,
+    Status, Time, UnseenAttempt, WorkflowId,
 };
 
 use crate::RunCancel;
@@ -128,12 +128,31 @@ pub struct AttemptLine {
     pub stopped_at: Option<Time>,
     /// How far it had to be pushed.
     pub rung: Option<Rung>,
-    /// It ended, or was given up, without its code, which is known to run on.
+    /// How it ended; unset if it has not.
+    pub ended: Option<EndKind>,
+    /// Every attempt of it that is over for its run, and whose end nobody has seen. Where somebody
+    /// said that its process is gone, it stands here too, and neither leaks nor is lost.
+    pub unseen: Vec<UnseenAttempt>,
+    /// The code of such an attempt is known to run on.
     pub leaked: bool,
-    /// Its worker went silent, and nobody saw its code end.
+    /// The worker of such an attempt went silent, and nobody saw its code end.
     pub lost: bool,
     /// What came too late was a success.
     pub late: bool,
+}
+
+/// How an activity ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EndKind {
+    /// With a result.
+    Completed,
+    /// With a failure.
+    Failed,
+    /// A limit was passed.
+    TimedOut,
+    /// By its cancel.
+    Cancelled,
 }
 
 /// How far a cancel has come; a later phase implies the earlier ones.
@@ -156,12 +175,21 @@ pub enum Phase {
     Clean,
 }
 
-/// What keeps a settled subtree from being clean.
+/// What keeps a subtree from being clean. Once it is settled only what leaked, was lost or was left
+/// is in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Remainder {
+    /// Runs that have yet to close.
+    pub open: Vec<RunLine>,
+    /// Workers have these.
+    pub running: Vec<AttemptLine>,
+    /// So many wait in queues.
+    pub queued: u64,
+    /// So many rows are to be swept.
+    pub unswept: u64,
     /// Known to run on.
     pub leaked: Vec<AttemptLine>,
-    /// Their workers are silent.
+    /// Their workers are silent: those that are presumed dead are among them.
     pub lost: Vec<AttemptLine>,
     /// Left alone, by policy or by `detach`.
     pub left: Vec<RunLine>,

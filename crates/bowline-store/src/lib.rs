@@ -19,6 +19,7 @@ mod recent;
 mod settle;
 mod shelf;
 mod sweep;
+mod unseen;
 mod watch;
 
 #[cfg(feature = "conformance")]
@@ -36,10 +37,12 @@ pub use commit::{AttemptHit, Close, Commit, Committed, NewActivity, Quarantine, 
 pub use error::{Error, Result};
 pub use find::{Filter, Order, Page};
 pub use leftovers::{
-    AttemptLine, Leftovers, OUTLINE_FROM, Phase, ReceiptRow, Remainder, RunLine, Subtree, left_by,
+    AttemptLine, EndKind, Leftovers, OUTLINE_FROM, Phase, ReceiptRow, Remainder, RunLine, Subtree,
+    left_by,
 };
 pub use member::{
-    AttemptRef, Heartbeat, HeartbeatReply, Join, Joined, Proof, Renewal, Renewed, Sighting,
+    AttemptRef, Attest, Attested, Heartbeat, HeartbeatReply, Join, Joined, Process, Proof, Renewal,
+    Renewed, Sighting, SilentMember, Whom, Witness,
 };
 pub use post::{NewReceipt, Posted, Posting, StartRun, may_reuse};
 pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
@@ -47,6 +50,7 @@ pub use recent::Recent;
 pub use settle::{Foreseen, Settle, Settled, end_activity, keeps_row, runs_on};
 pub use shelf::{ITEM_MAX, ITEM_NAME_MAX, Item, Shelf, Shelve, Which};
 pub use sweep::{Aside, Fired, Sweep, Swept};
+pub use unseen::{learn, silent_since};
 pub use watch::{Hint, Hints, Listeners, Word};
 
 /// What a store answers, some time later. The work goes on if the answer is dropped.
@@ -61,6 +65,13 @@ pub trait Store: Send + Sync + 'static {
     /// Extends a member's lease, takes what its attempts report, and answers with every cancel
     /// and every lost attempt of its own. A cancelled attempt keeps its lease.
     fn renew(&self, renewal: Renewal) -> Answer<Result<Renewed>>;
+
+    /// Takes somebody's word that processes are gone which had fallen silent: what nobody saw end
+    /// there is over. Where only one process has the store open there is nobody else to be gone.
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
+        let _ = attest;
+        Box::pin(async { Ok(Attested::default()) })
+    }
 
     /// Puts messages into inboxes and starts runs. A request that was carried out already changes
     /// nothing and is answered as it was.

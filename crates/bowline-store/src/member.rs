@@ -21,6 +21,83 @@ pub struct Join {
     /// somebody who entered through the same store since, does not: it is answered with
     /// [`Fenced`](crate::Error::Fenced).
     pub again: Option<Epoch>,
+    /// With `again`: code that was begun under that name is known to run on here. What else was
+    /// begun under it has ended.
+    pub runs_on: bool,
+    /// Which process it is, where that can be known.
+    pub process: Option<Process>,
+}
+
+impl Join {
+    /// Enters for the first time.
+    pub fn new(identity: impl Into<Identity>, lease: Duration, now: Time) -> Self {
+        let (again, runs_on, process) = (None, false, None);
+        Self { identity: identity.into(), lease, now, again, runs_on, process }
+    }
+}
+
+/// Which process a member is, so that others on the same host can see whether it is still there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Process {
+    /// The name of its host.
+    pub host: String,
+    /// What tells this life of the host's system, and the view of processes in it, from others.
+    pub boot: String,
+    /// Its number there.
+    pub pid: u32,
+    /// When it was started, by the system's own count: numbers are used again.
+    pub started: u64,
+}
+
+/// A member that others have given up, and of which nobody has seen the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentMember {
+    /// Which opening of the store it was.
+    pub epoch: Epoch,
+    /// What it calls itself.
+    pub identity: Identity,
+    /// Which process it is, if it said so.
+    pub process: Option<Process>,
+}
+
+/// Somebody says that processes are gone which had fallen silent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attest {
+    /// Which ones.
+    pub whom: Whom,
+    /// How that is known.
+    pub witness: Witness,
+    /// Now.
+    pub now: Time,
+}
+
+/// Members, by what is known of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whom {
+    /// This opening of the store.
+    Epoch(Epoch),
+    /// All that call themselves so.
+    Identity(Identity),
+    /// All of a host.
+    Host(String),
+}
+
+/// How it is known that a process is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Witness {
+    /// A member on the same host has looked.
+    Host,
+    /// A person says so, and is named.
+    Person(Identity),
+}
+
+/// What was found under that name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attested {
+    /// These had fallen silent, and count as gone now.
+    pub gone: Vec<(Epoch, Identity)>,
+    /// These are in touch, so nobody is believed who says that they are gone.
+    pub alive: Vec<(Epoch, Identity)>,
 }
 
 /// It is in.
@@ -93,6 +170,8 @@ pub struct Renewal {
     pub inventory: bool,
     /// It leaves: whatever it still holds is lost at once.
     pub leave: bool,
+    /// With `leave`: code that was given up is known to run on in its process.
+    pub runs_on: bool,
 }
 
 /// Word of a cancel has come this far.

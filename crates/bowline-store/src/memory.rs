@@ -33,10 +33,10 @@ use bowline_core::{Epoch, RunId, Time, Version};
 use parking_lot::Mutex;
 
 use crate::{
-    Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Listeners, Page, Pending, Posted,
-    Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store,
-    Subtree, Sweep, Swept, ready::Index,
+    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
+    Committed, Error, Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Listeners, Page,
+    Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
+    Shelf, Shelve, Store, Subtree, Sweep, Swept, ready::Index,
 };
 
 pub use fault::{Faults, Method, When};
@@ -238,6 +238,10 @@ impl Store for MemoryStore {
 
     fn fire(&self, now: Time, limit: usize) -> Answer<Result<Fired>> {
         self.call(Method::Fire, |data| Ok(data.fire(now, limit)))
+    }
+
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
+        self.call(Method::Attest, |data| Ok(data.roll.attest(&attest)))
     }
 
     fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {

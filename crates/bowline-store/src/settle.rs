@@ -105,17 +105,17 @@ pub fn end_activity(
 pub fn keeps_row(live: &ActivityLive) -> bool {
     let Some(end) = live.ended() else { return true };
     match &end.outcome {
-        _ if !live.adrift.is_empty() => true,
+        _ if runs_on(live) => true,
         Outcome::Cancelled(_, Rung::NeverStarted, _) => {
             live.cancel.as_ref().is_some_and(|record| record.delivered_at.is_some())
         }
         Outcome::TimedOut(_) => true,
-        _ => live.cancel.is_some() || end.leaked || end.lost,
+        _ => live.cancel.is_some(),
     }
 }
 
 /// Whether code of an activity may still run although its row says that it waits, or has ended. A
 /// closed run of which no activity waits, is out or runs on is over for ever.
 pub fn runs_on(live: &ActivityLive) -> bool {
-    !live.adrift.is_empty() || live.ended().is_some_and(|end| end.lost)
+    !live.unseen.is_empty()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bowline_core::{Epoch, Namespace, RunId, Time};
 
-use crate::AttemptHit;
+use crate::{AttemptHit, SilentMember};
 
 /// What rang.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +47,8 @@ pub struct Sweep {
     pub limit: usize,
     /// How long closed runs of these namespaces are kept; those of others are kept for ever.
     pub retention: Vec<(Namespace, Duration)>,
+    /// Attempts whose workers have been silent since then are presumed dead; unset, nobody is.
+    pub presume: Option<Time>,
 }
 
 /// What was done.
@@ -60,4 +62,8 @@ pub struct Swept {
     pub aside: Vec<Aside>,
     /// When the next receipt expires; what it kept may go then.
     pub next: Option<Time>,
+    /// Members of which nobody has seen the end: some of them, if there are many.
+    pub silent: Vec<SilentMember>,
+    /// Since when the oldest attempt has been silent that is not presumed dead.
+    pub silent_since: Option<Time>,
 }

@@ -110,8 +110,7 @@ fn a_group_of_losers_changes_nothing() {
 #[test]
 fn clones_share_rows_and_a_crash_fences_them_all() {
     let store = MemoryStore::new();
-    let join =
-        Join { identity: "test".into(), lease: Duration::from_secs(1), now: NOW, again: None };
+    let join = Join::new("test", Duration::from_secs(1), NOW);
     let first = now(store.join(join.clone())).expect("it enters").epoch;
     let clone = store.clone();
     start(&clone, 1).expect("the id is free");

@@ -76,19 +76,20 @@ impl Two {
             controls: vec![],
             inventory: false,
             leave: false,
+            runs_on: false,
         };
         at_once(self.stores[process].renew(renewal))
     }
 
     fn sweeps(&self, process: usize) {
         let epoch = self.epochs[process];
-        let sweep = Sweep { epoch, now: Time(0), limit: 100, retention: vec![] };
+        let sweep = Sweep { epoch, now: Time(0), limit: 100, retention: vec![], presume: None };
         at_once(self.stores[process].sweep(sweep)).expect("it is alive");
     }
 }
 
 fn join(store: &MemoryStore, again: Option<Epoch>) -> Result<Epoch, Error> {
-    let join = Join { identity: "suite".into(), lease: LEASE, now: Time(0), again };
+    let join = Join { again, ..Join::new("suite", LEASE, Time(0)) };
     at_once(store.join(join)).map(|joined| joined.epoch)
 }
 

@@ -3,8 +3,8 @@
 use minicbor::{Decode, Encode};
 
 use crate::{
-    Adrift, Blob, Cause, ControlQueue, Failure, Fence, Identity, Outcome, Payload, RetryState,
-    Rung, Time,
+    Blob, Cause, ControlQueue, Failure, Fence, Identity, Outcome, Payload, RetryState, Rung, Time,
+    Unseen,
 };
 
 /// Where an activity stands now.
@@ -34,9 +34,10 @@ pub struct ActivityLive {
     /// What the running code said about its progress; the next attempt may read it.
     #[n(7)]
     pub heartbeat: Option<Payload>,
-    /// Attempts that are over although their code runs on.
-    #[n(8)]
-    pub adrift: Adrift,
+    /// Attempts that are over for the run, and whose end nobody has seen. Number 8 was a list that
+    /// knew less.
+    #[n(9)]
+    pub unseen: Unseen,
 }
 
 impl ActivityLive {
@@ -51,7 +52,7 @@ impl ActivityLive {
             last_failure: None,
             last_worker: Identity::default(),
             heartbeat: None,
-            adrift: Adrift::default(),
+            unseen: Unseen::default(),
         }
     }
 
@@ -174,13 +175,8 @@ pub struct End {
     /// Why there was no further attempt.
     #[n(2)]
     pub retry: RetryState,
-    /// What a fenced attempt still had to say; seen by people, never by the workflow.
+    /// What a fenced attempt still had to say; seen by people, never by the workflow. Numbers 4
+    /// and 5 said what the list of unseen attempts says now.
     #[n(3)]
     pub late: Option<Outcome>,
-    /// Its code was given up, or its attempt ended without it, and it runs on.
-    #[n(4)]
-    pub leaked: bool,
-    /// Its worker went silent, and nobody saw its code end.
-    #[n(5)]
-    pub lost: bool,
 }

@@ -5,10 +5,11 @@
 //! Never: lets a second outcome, or an attempt that is not the newest, change the first.
 
 use super::{
-    ActivityLive, ActivitySpec, CancelRecord, End, Holder, Outcome, Place, Rung, Start, Timeout,
+    ActivityLive, ActivitySpec, CancelRecord, End, Gone, Holder, Outcome, Place, Rung, Sight,
+    Start, Timeout, UnseenAttempt,
 };
 use crate::{
-    Cause, Failure, Identity, Payload, RetryState, Time, limits,
+    Cause, Epoch, Failure, Identity, Payload, RetryState, Time, limits,
     retry::{self, Next},
 };
 
@@ -59,8 +60,10 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Hit {
-    /// No worker had it: it is over.
+    /// No worker ever had it: it is over.
     NeverStarted,
+    /// No worker has it now, though one had: it is over.
+    Waiting,
     /// A worker has it and must be told, for the first time or that it is pushed harder now.
     Started,
     /// A cancel stood already; the first cause stays.
@@ -95,13 +98,25 @@ pub fn cancel(live: &mut ActivityLive, cause: &Cause, now: Time) -> Hit {
         }
         Place::Queued { .. } => {}
     }
-    let mut record = CancelRecord::new(cause.clone(), now);
-    record.stopped_at = Some(now);
-    record.rung = Some(Rung::NeverStarted);
+    let (hit, rung) = match live.attempt > 0 {
+        true => (Hit::Waiting, Rung::Waiting),
+        false => (Hit::NeverStarted, Rung::NeverStarted),
+    };
+    let record = CancelRecord { rung: Some(rung), ..CancelRecord::new(cause.clone(), now) };
     live.cancel = Some(record);
-    let outcome = Outcome::Cancelled(cause.clone(), Rung::NeverStarted, None);
-    end(live, outcome, RetryState::CancelRequested, now);
-    Hit::NeverStarted
+    end(live, Outcome::Cancelled(cause.clone(), rung, None), RetryState::CancelRequested, now);
+    all_seen(live, now);
+    hit
+}
+
+/// Once it is over, and the end of every attempt was seen, nothing of it runs any more.
+fn all_seen(live: &mut ActivityLive, now: Time) {
+    if live.ended().is_some()
+        && live.unseen.is_empty()
+        && let Some(record) = &mut live.cancel
+    {
+        record.stopped_at = record.stopped_at.or(Some(now));
+    }
 }
 
 /// A later request may push harder than the cancel that stands; its cause stays. True if it does.
@@ -127,73 +142,81 @@ pub fn settle(
     rung: Option<Rung>,
     now: Time,
 ) -> Step {
-    if ending == Ending::Stopped {
-        return stopped(live, attempt, now);
-    }
     let Some(start) = live.started().filter(|_| live.attempt == attempt) else {
-        return late(live, attempt, ending, now);
+        return late(live, attempt, ending, rung, now);
     };
     let start = start.clone();
-    if let (Ending::RunsOn | Ending::Abandoned, Holder::Native(fence)) = (&ending, &start.holder) {
-        live.adrift.add(attempt, fence.epoch);
+    if ending == Ending::Stopped {
+        return if live.unseen.remove(attempt) { Step::Noted } else { Step::Stale };
+    }
+    if let Some(sight) = unseen(&start, &ending, live.unseen.find(attempt)) {
+        live.unseen.add(entry(attempt, &start, sight, now));
     }
     if ending == Ending::RunsOn {
         return Step::Noted;
     }
-    let leaked = ending == Ending::Abandoned || live.adrift.contains(attempt);
-    let seen = is_seen(&start, &ending) && !leaked;
     live.last_worker = start.worker;
     if let Some(record) = &mut live.cancel {
-        record.stopped_at = seen.then_some(now);
         record.rung = rung.or(record.rung).or(Some(own_rung(&ending)));
     }
     match live.cancel.clone() {
         Some(record) => settle_cancelled(spec, live, &record, ending, now),
         None => settle_plain(spec, live, ending, now),
     }
-    match &mut live.place {
+    all_seen(live, now);
+    match &live.place {
         Place::Queued { due } => Step::Requeued(*due),
-        Place::Ended(end) => {
-            (end.leaked, end.lost) = (leaked, !seen && !leaked);
-            Step::Ended
-        }
+        Place::Ended(_) => Step::Ended,
         Place::Started(_) => unreachable!("an attempt that is settled is not out any more"),
     }
 }
 
-/// Code that ran on has ended.
-fn stopped(live: &mut ActivityLive, attempt: u32, now: Time) -> Step {
-    if !live.adrift.remove(attempt) {
-        return Step::Stale;
+/// What is known of the code of an attempt that is over, where its end was not seen. A remote
+/// worker that passes a limit may run on, and a silent one too; native code is watched by somebody
+/// who ends it first, or says that it cannot.
+fn unseen(start: &Start, ending: &Ending, known: Option<&UnseenAttempt>) -> Option<Sight> {
+    let native = matches!(start.holder, Holder::Native(_));
+    match ending {
+        Ending::RunsOn if !native => None,
+        Ending::RunsOn | Ending::Abandoned => Some(Sight::RunsOn),
+        Ending::Lost { seen: false } => Some(known.map_or(Sight::Silent, |own| own.sight.clone())),
+        Ending::TimedOut(_) if !native => Some(Sight::Silent),
+        _ => None,
     }
-    if let Place::Ended(end) = &mut live.place
-        && attempt == live.attempt
-    {
-        end.leaked = false;
-        if let Some(record) = &mut live.cancel {
-            record.stopped_at = Some(now);
-        }
-    }
-    Step::Noted
 }
 
-/// How far an attempt was pushed that ended so, if nobody says.
+fn entry(attempt: u32, start: &Start, sight: Sight, now: Time) -> UnseenAttempt {
+    let epoch = match &start.holder {
+        Holder::Native(fence) => Some(fence.epoch),
+        Holder::Remote { .. } => None,
+    };
+    UnseenAttempt { attempt, epoch, worker: start.worker.clone(), since: now, sight }
+}
+
+/// Something has become known of the process in which attempts of that epoch ran. True if it
+/// changes the row.
+pub fn process_gone(live: &mut ActivityLive, epoch: Epoch, gone: &Gone, now: Option<Time>) -> bool {
+    let changed = live.unseen.hear(epoch, gone);
+    if let (true, Some(now)) = (changed, now) {
+        all_seen(live, now);
+    }
+    changed
+}
+
+/// A policy presumes dead what has been silent since that moment. True if something was.
+pub fn presume(live: &mut ActivityLive, since: Time, now: Time) -> bool {
+    live.unseen.presume(since, now)
+}
+
+/// How far an attempt was pushed that ended so, if nobody says. Who hands one back that had begun
+/// does say.
 fn own_rung(ending: &Ending) -> Rung {
     match ending {
-        Ending::Abandoned | Ending::Lost { seen: false } => Rung::Abandon,
-        Ending::Lost { seen: true } => Rung::Kill,
+        Ending::Abandoned => Rung::Abandon,
+        Ending::Lost { seen: false } => Rung::Unknown,
+        Ending::Lost { seen: true } => Rung::Died,
+        Ending::Returned => Rung::NeverStarted,
         _ => Rung::Signal,
-    }
-}
-
-/// Whether the end of the code is certain. A remote worker that passes a limit may run on, and a
-/// lost one too; native code is watched by somebody who ends it first.
-fn is_seen(start: &Start, ending: &Ending) -> bool {
-    match ending {
-        Ending::Abandoned => false,
-        Ending::Lost { seen } => *seen,
-        Ending::TimedOut(_) => matches!(start.holder, Holder::Native(_)),
-        _ => true,
     }
 }
 
@@ -306,6 +329,11 @@ fn settle_plain(spec: &ActivitySpec, live: &mut ActivityLive, ending: Ending, no
         }
         Ending::RunsOn | Ending::Stopped => unreachable!("that is no end"),
     };
+    // Whatever begins must be remembered until it is seen to end.
+    let next = match (next, &failure) {
+        (Next::After(_), Some(_)) if live.unseen.is_full() => Next::Stop(RetryState::AttemptsUsed),
+        (next, _) => next,
+    };
     match (next, failure) {
         (Next::After(pause), failure) => {
             live.place = Place::Queued { due: now.after(pause) };
@@ -319,36 +347,65 @@ fn settle_plain(spec: &ActivitySpec, live: &mut ActivityLive, ending: Ending, no
 }
 
 fn end(live: &mut ActivityLive, outcome: Outcome, retry: RetryState, now: Time) {
-    let end = End { at: now, outcome, retry, late: None, leaked: false, lost: false };
+    let end = End { at: now, outcome, retry, late: None };
     live.place = Place::Ended(Box::new(end));
 }
 
 /// A report about an attempt that is not out. The outcome stands; what the report adds is that the
-/// code of a lost attempt did end, and what it had to say. The same report twice adds nothing.
-fn late(live: &mut ActivityLive, attempt: u32, ending: Ending, now: Time) -> Step {
+/// code of an unseen attempt did end, or runs on, and what it had to say. The same report twice
+/// adds nothing.
+fn late(
+    live: &mut ActivityLive,
+    attempt: u32,
+    ending: Ending,
+    rung: Option<Rung>,
+    now: Time,
+) -> Step {
+    let Some(known) = live.unseen.find(attempt).cloned() else { return too_late(live, ending) };
+    let runs_on = known.sight == Sight::RunsOn;
+    let found = match &ending {
+        Ending::RunsOn | Ending::Abandoned if runs_on => return Step::Stale,
+        Ending::RunsOn | Ending::Abandoned => {
+            live.unseen.add(UnseenAttempt { sight: Sight::RunsOn, ..known });
+            return Step::Noted;
+        }
+        Ending::Stopped | Ending::Returned => true,
+        // Its answer is there, and yet something that it started runs on.
+        Ending::Completed(_) | Ending::Failed(_) | Ending::Cancelled(_) => !runs_on,
+        Ending::TimedOut(_) | Ending::Lost { .. } => return Step::Stale,
+    };
+    if found {
+        live.unseen.remove(attempt);
+        if attempt == live.attempt
+            && live.ended().is_some()
+            && let Some(record) = &mut live.cancel
+        {
+            record.rung = rung.or(record.rung);
+        }
+        all_seen(live, now);
+    }
+    let is_word = live.ended().is_some() && ending != Ending::Stopped;
+    match (too_late(live, ending), found) {
+        (Step::Stale, true) if is_word => Step::Late,
+        (Step::Stale, true) => Step::Noted,
+        (step, _) => step,
+    }
+}
+
+/// What an attempt says that is not out. Once the activity has its outcome it is kept beside it;
+/// before that, another attempt will have the word.
+fn too_late(live: &mut ActivityLive, ending: Ending) -> Step {
     let Place::Ended(end) = &mut live.place else { return Step::Stale };
     let outcome = match ending {
-        Ending::Completed(result) => Some(Outcome::Completed(result)),
-        Ending::Failed(failure) => Some(Outcome::Failed(failure)),
-        Ending::Cancelled(_) => None,
+        Ending::Completed(result) => Outcome::Completed(result),
+        Ending::Failed(failure) => Outcome::Failed(failure),
         _ => return Step::Stale,
     };
-    let found = end.lost && attempt == live.attempt;
-    if found {
-        end.lost = false;
-        if let Some(record) = &mut live.cancel {
-            record.stopped_at = Some(now);
-        }
+    if end.late.is_some() || outcome == end.outcome {
+        return Step::Stale;
     }
-    let news = outcome.filter(|late| end.late.is_none() && *late != end.outcome);
-    match (found, news) {
-        (_, Some(late)) => {
-            end.late = Some(late);
-            Step::Late
-        }
-        (true, None) => Step::Late,
-        (false, None) => Step::Stale,
-    }
+    end.late = Some(outcome);
+    Step::Late
 }
 
 #[cfg(test)]

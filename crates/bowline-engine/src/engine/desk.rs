@@ -94,6 +94,8 @@ pub(crate) trait Local: Send + Sync {
     fn holds(&self, run: RunId) -> bool;
     /// Whether it runs an attempt, or writes its end.
     fn knows(&self, attempt: AttemptRef) -> bool;
+    /// Whether code that was given up still runs here.
+    fn leaks(&self) -> bool;
     /// Whether any attempt of its own is running.
     fn is_running(&self) -> bool;
     /// What its attempts have reported since the last time.

@@ -64,7 +64,8 @@ impl Core {
         let Reports { heartbeats, sightings } = local.take_reports();
         let kept = Reports { heartbeats: heartbeats.clone(), sightings: sightings.clone() };
         let attempts: Vec<_> = heartbeats.iter().map(|beat| beat.attempt).collect();
-        let renewal = Renewal { leave, ..self.renewal(heartbeats, sightings) };
+        let runs_on = leave && local.leaks();
+        let renewal = Renewal { leave, runs_on, ..self.renewal(heartbeats, sightings) };
         match self.renew_with(renewal).await {
             Ok(renewed) => {
                 let replies = attempts.into_iter().zip(renewed.heartbeats);
@@ -117,8 +118,8 @@ impl Core {
         let (epoch, lease, now) = (self.epoch(), self.settings.lease, self.now());
         // A cancel may have been decided elsewhere, for a worker that listens here.
         let controls = self.control.polled();
-        let (inventory, leave) = (false, false);
-        Renewal { epoch, lease, now, heartbeats, sightings, controls, inventory, leave }
+        let (inventory, leave, runs_on) = (false, false, false);
+        Renewal { epoch, lease, now, heartbeats, sightings, controls, inventory, leave, runs_on }
     }
 
     async fn renew_with(self: &Arc<Self>, renewal: Renewal) -> Result<Renewed> {

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use bowline_core::Time;
-use bowline_store::{Aside, Sweep, Swept};
+use bowline_store::{Aside, Attest, SilentMember, Sweep, Swept, Whom, Witness};
 
 use super::Core;
-use crate::limits;
+use crate::{host, limits};
 
 /// How often closed runs are looked at, where they are not kept for ever.
 const RETENTION_EVERY: Duration = Duration::from_secs(3600);
@@ -28,7 +28,10 @@ pub(crate) async fn run(core: Arc<Core>) {
         // Nobody is woken for nothing: a hint brings work, or something that was kept expires.
         let kept = core.spaces.retention().into_iter().map(|(_, kept)| kept).min();
         let looks = kept.map(|kept| core.now().after(RETENTION_EVERY.min(kept)));
-        let expires = swept.and_then(|swept| swept.next);
+        let presumed =
+            core.settings.presume.zip(swept.as_ref().and_then(|swept| swept.silent_since));
+        let presumed = presumed.map(|(silence, since)| since.after(silence));
+        let expires = swept.and_then(|swept| swept.next).into_iter().chain(presumed).min();
         let next = {
             let mut due = core.bells.sweep_due.lock();
             *due = [*due, expires].into_iter().flatten().min();
@@ -53,6 +56,20 @@ impl Core {
     }
 }
 
+/// Looks whether members that fell silent are still there, as far as that can be seen from here.
+async fn bury(core: &Arc<Core>, silent: &[SilentMember]) {
+    let gone = silent.iter().filter(|member| member.process.as_ref().is_some_and(host::is_gone));
+    for SilentMember { epoch, identity, .. } in gone {
+        tracing::info!(epoch = epoch.0, %identity, "a process that fell silent is gone");
+        let attest = Attest { whom: Whom::Epoch(*epoch), witness: Witness::Host, now: core.now() };
+        match core.retrying(|| core.store.attest(attest.clone())).await {
+            Ok(attested) if attested.gone.is_empty() => {}
+            Ok(_) => core.bells.sweep.notify_one(),
+            Err(error) => tracing::warn!(%error, "its end could not be written down"),
+        }
+    }
+}
+
 /// Sweeps once.
 async fn once(core: &Arc<Core>) -> Option<Swept> {
     let sweep = Sweep {
@@ -60,10 +77,12 @@ async fn once(core: &Arc<Core>) -> Option<Swept> {
         now: core.now(),
         limit: limits::SWEEP,
         retention: core.spaces.retention(),
+        presume: core.settings.presume.map(|silence| core.now().before(silence)),
     };
     match core.heed(sweep.epoch, core.patiently(|| core.store.sweep(sweep.clone())).await) {
         Ok(swept) => {
             core.set_aside(&swept.aside);
+            bury(core, &swept.silent).await;
             if swept.rows > 0 {
                 // It may have told runs of whatever was lost.
                 core.net.owe_any();

@@ -43,6 +43,7 @@ pub use context::{ActivityContext, Gone, Spawned};
 pub use notice::Notice;
 pub use probe::{Passing, Probe};
 pub use process::{ChildProcess, OUTPUT_MAX, Orphan, ProcessMark, kill_orphan};
+pub(crate) use process::{HostRow, host_row, host_view};
 pub use report::{Ended, Leak, Report, What};
 pub use spawn::Spawn;
 

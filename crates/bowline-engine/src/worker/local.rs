@@ -65,6 +65,10 @@ impl Local for Worker {
         self.attempts.knows(attempt)
     }
 
+    fn leaks(&self) -> bool {
+        self.leaks.leaked() > 0
+    }
+
     fn is_running(&self) -> bool {
         !self.attempts.is_empty()
     }

@@ -8,9 +8,9 @@ use std::{
 
 use bowline_core::{Epoch, Event, EventId, RunId, Time, Version, lawful::Lawful};
 use bowline_store::{
-    Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed,
-    Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read,
-    Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
+    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
+    Committed, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
+    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
     Sweep, Swept, memory::Method,
 };
 use parking_lot::Mutex;
@@ -191,6 +191,7 @@ fn name(method: Method) -> &'static str {
         Method::Settle => "settle",
         Method::Fire => "fire",
         Method::Sweep => "sweep",
+        Method::Attest => "attest",
         Method::Ask => "ask",
         Method::Answer => "answer",
         Method::Read => "read",
@@ -272,6 +273,10 @@ impl Store for Checked {
 
     fn fire(&self, now: Time, limit: usize) -> Answer<Result<Fired>> {
         self.call(Method::Fire, move |inner| inner.fire(now, limit))
+    }
+
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
+        self.call(Method::Attest, move |inner| inner.attest(attest))
     }
 
     fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {

@@ -146,7 +146,7 @@ async fn dies_at(at: Passing) {
     let second = app(builder(&store.reopen(), &clock, &ids)).start().await.unwrap();
     let left = second.wait(receipt, Phase::Clean).await.unwrap();
     // Its process is dead, and its code with it.
-    assert_eq!(left.attempts[0].rung, Some(Rung::Kill), "{at:?}: {left:?}");
+    assert_eq!(left.attempts[0].rung, Some(Rung::Died), "{at:?}: {left:?}");
     assert_eq!(gone_on.load(Ordering::Relaxed), 0, "{at:?}");
     assert!(matches!(ending(&second, run).await, RunEnding::Cancelled(..)), "{at:?}");
 }

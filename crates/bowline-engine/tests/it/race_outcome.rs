@@ -4,8 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use bowline_core::{
-    ActivitySpec, End, EventKind, Failure, Ladder, Outcome, Payload, RunEnding, RunId, Span,
-    Timeouts,
+    ActivityLive, ActivitySpec, End, EventKind, Failure, Ladder, Outcome, Payload, RunEnding,
+    RunId, Span, Timeouts,
 };
 use bowline_engine::{Engine, worker::registry::ActivityCode};
 use bowline_store::{
@@ -82,20 +82,26 @@ async fn ends_as(engine: &Engine, run: RunId, said: &str) {
     assert_eq!(outcomes.count(), 2, "one of each activity");
 }
 
-/// The end of the activity, as its row has it.
-async fn end(engine: &Engine, run: RunId) -> End {
+/// The row of the activity that has ended.
+async fn row(engine: &Engine, run: RunId) -> ActivityLive {
     let read = Read { activities_max: 10, ..Read::head(RunKey::Run(run)) };
     let rows = engine.read(read).await.expect("the run is there").activities;
-    let mut ends = rows.iter().filter_map(|row| row.live.ended());
-    ends.next().expect("its row is kept").clone()
+    let mut rows = rows.into_iter().map(|row| row.live).filter(|live| live.ended().is_some());
+    rows.next().expect("its row is kept")
+}
+
+/// Its end.
+async fn end(engine: &Engine, run: RunId) -> End {
+    row(engine, run).await.ended().expect("it has ended").clone()
 }
 
 /// Waits until what came late stands on the row, and nothing of it runs any more.
 async fn late(engine: &Engine, run: RunId) -> Option<Outcome> {
     for _ in 0..1_000 {
-        let end = end(engine, run).await;
-        if end.late.is_some() && !end.leaked {
-            return end.late;
+        let live = row(engine, run).await;
+        let late = live.ended().and_then(|end| end.late.clone());
+        if late.is_some() && !live.unseen.may_run() {
+            return late;
         }
         settle_down(engine, run).await;
     }
@@ -260,7 +266,7 @@ async fn timeout_then_result_is_a_late_result() {
         probe.has_begun(1).await;
         stage.passes(5).await;
         until(&engine, run, "ActivityTimedOut").await;
-        assert!(end(&engine, run).await.leaked, "its code is known to run on");
+        assert!(row(&engine, run).await.unseen.may_run(), "its code is known to run on");
         probe.let_go(1);
         stop(&engine, run).await;
         ends_as(&engine, run, "timed out StartToClose").await;

@@ -239,7 +239,7 @@ async fn n8_a_cancelled_attempt_whose_process_dies_is_over() {
         assert_eq!(new.begun(), 0, "a cancelled activity is not tried again");
         let line = &left.attempts[0];
         assert_eq!((line.delivered_at, line.lost, line.running), (None, false, false));
-        assert_eq!(line.rung, Some(bowline_core::Rung::Kill));
+        assert_eq!(line.rung, Some(bowline_core::Rung::Died));
     })
     .await;
 }

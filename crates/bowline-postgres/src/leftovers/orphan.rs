@@ -1,26 +1,25 @@
 //! Whatever should not be there at all: work of closed runs that nobody has told to stop, and
 //! children that outlived a parent which wanted them told.
 
-use std::collections::BTreeSet;
-
-use bowline_core::{ActivityLive, Epoch, EventId, Message, Number, ParentClose, RunId};
+use bowline_core::{ActivityLive, EventId, Message, Number, ParentClose, RunId};
 use bowline_store::Leftovers;
 
 use super::{covered, line, tree::Tree};
 use crate::{
     blob::{self, number},
     db::{Db, Outcome, Value},
+    fate::Fates,
     inbox, limits,
     owed::{Debt, debts},
     run::{self, Run},
     tx::marks,
 };
 
-pub(super) async fn orphans(db: Db<'_>, there: &BTreeSet<Epoch>) -> Outcome<Leftovers> {
+pub(super) async fn orphans(db: Db<'_>, fates: &Fates) -> Outcome<Leftovers> {
     let mut tree = Tree::new(db);
     let mut found = Leftovers::default();
     children(db, &mut tree, &mut found).await?;
-    activities(db, &mut tree, there, &mut found).await?;
+    activities(db, &mut tree, fates, &mut found).await?;
     found.bound();
     Ok(found)
 }
@@ -59,7 +58,7 @@ async fn told(db: Db<'_>, run: &Run) -> Outcome<bool> {
 async fn activities(
     db: Db<'_>,
     tree: &mut Tree<'_>,
-    there: &BTreeSet<Epoch>,
+    fates: &Fates,
     found: &mut Leftovers,
 ) -> Outcome<()> {
     let sql = "SELECT DISTINCT r.namespace, r.run FROM (\
@@ -70,7 +69,7 @@ async fn activities(
     for row in db.rows(sql, &[]).await? {
         let id = blob::run_id(&row, 0)?;
         if run::one(db, id).await?.is_some() {
-            of_run(db, tree, id, there, found).await?;
+            of_run(db, tree, id, fates, found).await?;
         }
     }
     Ok(())
@@ -80,7 +79,7 @@ async fn of_run(
     db: Db<'_>,
     tree: &mut Tree<'_>,
     id: RunId,
-    there: &BTreeSet<Epoch>,
+    fates: &Fates,
     found: &mut Leftovers,
 ) -> Outcome<()> {
     let left = tree.left(id).await?.cloned().unwrap_or_default();
@@ -103,7 +102,7 @@ async fn of_run(
         }
         let (name, live): (&str, ActivityLive) = (row.try_get(2)?, blob::open(id, &row, 3)?);
         if live.cancel.is_none() && found.attempts.len() <= limits::LINES_MAX {
-            found.attempts.push(line(id, activity, name, &live, there));
+            found.attempts.push(line(id, activity, name, &live, fates));
         }
     }
     Ok(())

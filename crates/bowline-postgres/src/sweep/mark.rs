@@ -88,13 +88,12 @@ fn fold_mark<'t>(tx: &'t mut Tx<'_>, folding: &'t Folding) -> BoxFuture<'t, Outc
 }
 
 /// The waiting rows of a range.
-pub(crate) const COVERED: &str = "SELECT number, adrift, armed FROM @activities \
+pub(crate) const COVERED: &str = "SELECT number, adrift OR tried, armed FROM @activities \
     WHERE namespace = $1 AND run = $2 AND number BETWEEN $3 AND $4 AND place = 0 \
     ORDER BY number LIMIT $5";
 
 /// Deletes the waiting rows of a range, as far as there is room; true if none is left. Rows that
-/// must be kept, because the code of an earlier attempt runs on, are ended one by one: they are
-/// few.
+/// must be kept, because a worker had had them before, are ended one by one.
 async fn fold(
     tx: &mut Tx<'_>,
     id: RunId,

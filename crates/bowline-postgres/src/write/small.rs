@@ -72,6 +72,7 @@ impl Statement {
         let epochs: Vec<Option<i64>> = rows.iter().map(Activity::epoch).collect();
         let cancelled: Vec<bool> = rows.iter().map(|row| row.live.cancel.is_some()).collect();
         let adrift: Vec<bool> = rows.iter().map(|row| runs_on(&row.live)).collect();
+        let tried: Vec<bool> = rows.iter().map(Activity::is_tried).collect();
         let armed: Vec<Option<i64>> = rows.iter().map(|row| row.armed.map(|time| time.0)).collect();
         let values = [
             self.keys(rows.iter().map(|row| row.run)),
@@ -83,6 +84,7 @@ impl Statement {
             self.value(epochs, "int8[]"),
             self.value(cancelled, "bool[]"),
             self.value(adrift, "bool[]"),
+            self.value(tried, "bool[]"),
             self.value(armed, "int8[]"),
             self.value(
                 rows.iter().map(|row| codec::encode(&row.live)).collect::<Vec<_>>(),
@@ -100,7 +102,7 @@ impl Statement {
         self.change(format!(
             "UPDATE @activities AS a SET place = n.place, due = n.due, arrival = n.arrival, \
              later = n.later, epoch = n.epoch, cancelled = n.cancelled, adrift = n.adrift, \
-             armed = n.armed, live = n.live FROM unnest({moving}) AS n ({MOVING}) \
+             tried = n.tried, armed = n.armed, live = n.live FROM unnest({moving}) AS n ({MOVING}) \
              WHERE a.namespace = n.namespace AND a.run = n.run AND a.number = n.number \
              AND (SELECT ok FROM fence)"
         ));
@@ -248,4 +250,4 @@ impl Statement {
 }
 
 const MOVING: &str = "namespace, run, number, place, due, arrival, later, epoch, cancelled, \
-    adrift, armed, live";
+    adrift, tried, armed, live";

@@ -110,8 +110,7 @@ fn a_run_that_was_passed_over_is_looked_for_again() {
     let mut settings = place.settings();
     (settings.hints, settings.poll) = (false, Duration::from_secs(100_000));
     let store = PostgresStore::open_with(&place.url(), settings).expect("it opens");
-    let join =
-        Join { identity: "test".into(), lease: Duration::from_secs(60), again: None, now: NOW };
+    let join = Join::new("test", Duration::from_secs(60), NOW);
     let epoch = wait(store.join(join)).expect("it joins").epoch;
     wait(store.post(vec![starting(1)])).remove(0).expect("it starts");
     let claim = || {
@@ -152,8 +151,7 @@ fn a_run_with_a_receipt_is_not_forgotten_at_the_same_moment() {
     let place = Place::new();
     let open = || PostgresStore::open_with(&place.url(), place.settings()).expect("it opens");
     let (one, two) = (open(), open());
-    let join =
-        Join { identity: "test".into(), lease: Duration::from_secs(60), again: None, now: NOW };
+    let join = Join::new("test", Duration::from_secs(60), NOW);
     let epoch = wait(two.join(join)).expect("it joins").epoch;
     wait(one.post(vec![starting(1)])).remove(0).expect("it starts");
     close(&one, 1);
@@ -169,7 +167,8 @@ fn a_run_with_a_receipt_is_not_forgotten_at_the_same_moment() {
         let posted = one.post(vec![posting]);
         until_waiting(&place, 1);
         let retention = vec![(Namespace(1), Duration::ZERO)];
-        let swept = two.sweep(Sweep { epoch, now: Time(NOW.0 + 1), limit: 100, retention });
+        let swept =
+            two.sweep(Sweep { epoch, now: Time(NOW.0 + 1), limit: 100, retention, presume: None });
         until_waiting(&place, 2);
         (posted, swept)
     });
@@ -186,8 +185,7 @@ fn two_who_dig_one_grave_leave_nothing() {
     let place = Place::new();
     let open = || PostgresStore::open_with(&place.url(), place.settings()).expect("it opens");
     let (one, two) = (open(), open());
-    let join =
-        || Join { identity: "test".into(), lease: Duration::from_secs(60), again: None, now: NOW };
+    let join = || Join::new("test", Duration::from_secs(60), NOW);
     let epochs = [&one, &two].map(|store| wait(store.join(join())).expect("it joins").epoch);
     let schema = place.schema();
     let uuid = uuid::Uuid::from_u128(9);
@@ -196,7 +194,8 @@ fn two_who_dig_one_grave_leave_nothing() {
          INSERT INTO {schema}.history (namespace, run, first, last, bytes) \
          SELECT 1, '{uuid}', n, n, 'x' FROM generate_series(1, 50) n"
     ));
-    let sweep = |epoch, limit| Sweep { epoch, now: NOW, limit, retention: Vec::new() };
+    let sweep =
+        |epoch, limit| Sweep { epoch, now: NOW, limit, retention: Vec::new(), presume: None };
     let row = format!("SELECT 1 FROM {schema}.history WHERE run = '{uuid}' FOR UPDATE");
     let swept = holding(&place, &row, || {
         let first = one.sweep(sweep(epochs[0], 10));

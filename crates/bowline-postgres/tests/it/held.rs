@@ -35,7 +35,7 @@ impl Holder {
         (settings.hints, settings.poll) = (false, Duration::from_secs(100_000));
         let store = PostgresStore::open_with(&url, settings).expect("it opens");
         let lease = Duration::from_secs(600);
-        let join = Join { identity: "test".into(), lease, again: None, now: NOW };
+        let join = Join::new("test", lease, NOW);
         let epoch = wait(store.join(join)).expect("it joins").epoch;
         Self { store, proxy, epoch }
     }

@@ -64,7 +64,7 @@ fn lists_take_no_connection_from_those_that_write() {
     settings.connections = 2;
     let store = PostgresStore::open_with(&place.url(), settings).expect("it opens");
     let lease = Duration::from_secs(60);
-    let join = Join { identity: "test".into(), lease, again: None, now: NOW };
+    let join = Join::new("test", lease, NOW);
     let epoch = wait(store.join(join)).expect("it joins").epoch;
     let renewal = Renewal {
         epoch,
@@ -75,6 +75,7 @@ fn lists_take_no_connection_from_those_that_write() {
         controls: Vec::new(),
         inventory: false,
         leave: false,
+        runs_on: false,
     };
     let lock = format!("LOCK TABLE {}.labels IN ACCESS EXCLUSIVE MODE", place.schema());
     let lists = holding(&place, &lock, || {

@@ -33,8 +33,7 @@ fn start(store: &PostgresStore, uuid: u128, activities: std::ops::Range<u64>) {
 }
 
 fn join(store: &PostgresStore) -> Epoch {
-    let join =
-        Join { identity: "test".into(), lease: Duration::from_secs(60), again: None, now: NOW };
+    let join = Join::new("test", Duration::from_secs(60), NOW);
     wait(store.join(join)).expect("it joins").epoch
 }
 
@@ -68,7 +67,7 @@ fn what_does_not_read_keeps_nobody_from_being_taken_over() {
     place.execute(&format!("UPDATE {schema}.labels SET origin = '\\x00' WHERE {}", of(1)));
     place.execute(&format!("UPDATE {schema}.activities SET live = '\\x00' WHERE {}", of(2)));
     assert!(wait(other.evict(epoch)).expect("it can be said"));
-    let sweep = Sweep { epoch: taker, now: NOW, limit: 100, retention: Vec::new() };
+    let sweep = Sweep { epoch: taker, now: NOW, limit: 100, retention: Vec::new(), presume: None };
     wait(other.sweep(sweep)).expect("the rest is not held up");
     let taken = claim(&other, taker, 3);
     assert_eq!(taken.iter().map(|own| own.run).collect::<Vec<_>>(), [run(3)]);

@@ -100,7 +100,7 @@ impl Member {
 
     fn join_with(place: &Place, settings: Settings) -> Self {
         let store = PostgresStore::open_with(&place.url(), settings).expect("it opens");
-        let join = Join { identity: "test".into(), lease: LEASE, now: now(), again: None };
+        let join = Join::new("test", LEASE, now());
         let epoch = wait(store.join(join)).expect("it may enter").epoch;
         Self { store, epoch }
     }
@@ -132,7 +132,7 @@ impl Member {
 
     fn sweep(&self) {
         let (epoch, now) = (self.epoch, now());
-        let sweep = Sweep { epoch, now, limit: 100, retention: Vec::new() };
+        let sweep = Sweep { epoch, now, limit: 100, retention: Vec::new(), presume: None };
         wait(self.store.sweep(sweep)).expect("it is alive");
     }
 
@@ -146,6 +146,7 @@ impl Member {
             controls: Vec::new(),
             inventory: false,
             leave: false,
+            runs_on: false,
         };
         wait(self.store.renew(renewal)).map(drop)
     }
@@ -438,7 +439,7 @@ fn without_hints_everything_is_found_later() {
     settings.poll = Duration::from_millis(200);
     let open = || PostgresStore::open_with(&place.url(), settings.clone()).expect("it opens");
     let (one, two) = (open(), open());
-    let join = Join { identity: "test".into(), lease: LEASE, now: now(), again: None };
+    let join = Join::new("test", LEASE, now());
     let epoch = wait(two.join(join)).expect("it may enter").epoch;
     let two = Member { store: two, epoch };
     wait(one.post(vec![starting(7)])).remove(0).expect("it starts");

@@ -399,7 +399,8 @@ fn fate(end: &End) -> Option<(Fate, Option<Payload>)> {
         End::Activity(Outcome::Completed(result)) => Some((Fate::Completed, result.clone())),
         End::Activity(Outcome::Cancelled(_, rung, details)) => {
             let fate = match rung {
-                Rung::Abandon => Fate::Abandoned,
+                // Nobody has seen it end.
+                Rung::Abandon | Rung::Unknown => Fate::Abandoned,
                 _ => Fate::Cancelled,
             };
             Some((fate, details.clone()))

@@ -65,9 +65,9 @@ fn few(
             continue;
         }
         match cancel(&mut activity.live, cause, commit.now) {
-            Hit::NeverStarted => {
+            hit @ (Hit::NeverStarted | Hit::Waiting) => {
                 met.skipped.push(number);
-                tx.edit(commit.run).never_started += 1;
+                tx.edit(commit.run).never_started += u64::from(hit == Hit::NeverStarted);
                 tx.put(&activity, commit.now)?;
             }
             Hit::Started => {

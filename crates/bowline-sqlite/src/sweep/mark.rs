@@ -48,8 +48,8 @@ fn fold_mark(tx: &mut Tx<'_>, id: RunId, mark: &Mark, room: &mut Room) -> Outcom
 }
 
 /// Deletes the waiting rows of a range, as far as there is room; true if none is left. Rows that
-/// must be kept, because the code of an earlier attempt runs on, are ended one by one: they are
-/// few. Nothing beyond that room is looked at, so that a sweep costs the same however much is left.
+/// must be kept, because a worker had had them before, are ended one by one. Nothing beyond that
+/// room is looked at, so that a sweep costs the same however much is left.
 fn fold(tx: &mut Tx<'_>, id: RunId, mark: &Mark, range: &Range, room: &mut Room) -> Outcome<bool> {
     let key = tx.run(id).key();
     let sql = "SELECT number, adrift IS NOT NULL FROM activities \

@@ -94,7 +94,7 @@ async fn a_sweep_of_a_living_chain_costs_what_it_deletes() {
     let runs = chain(&store, LINKS, 0).await;
     let now = NOW.after(Duration::from_secs(3_600));
     let retention = vec![(NAMESPACE, Duration::from_secs(60))];
-    let sweep = || Sweep { epoch, now, limit: 2_000, retention: retention.clone() };
+    let sweep = || Sweep { epoch, now, limit: 2_000, retention: retention.clone(), presume: None };
     let before = store.stats();
     let mut swept = 0;
     loop {

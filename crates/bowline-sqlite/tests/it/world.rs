@@ -109,7 +109,7 @@ pub(crate) async fn commit(store: &dyn Store, commit: Commit) -> Result<Committe
 
 pub(crate) async fn join(store: &dyn Store) -> Epoch {
     let lease = std::time::Duration::from_secs(10);
-    let join = Join { identity: "test".into(), lease, now: NOW, again: None };
+    let join = Join::new("test", lease, NOW);
     store.join(join).await.expect("a member may enter").epoch
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn claiming(epoch: Epoch, count: usize) -> ClaimRuns {
 }
 
 pub(crate) async fn sweep(store: &dyn Store, epoch: Epoch) -> Swept {
-    let sweep = Sweep { epoch, now: NOW, limit: 2_000, retention: Vec::new() };
+    let sweep = Sweep { epoch, now: NOW, limit: 2_000, retention: Vec::new(), presume: None };
     store.sweep(sweep).await.expect("the member is alive")
 }
 

@@ -158,7 +158,7 @@ pub fn what_runs_on_after_its_limit_is_named(harness: &dyn Harness) {
         turn.close(Status::Terminated);
     });
     let left = world.leftovers(run);
-    assert_eq!((left.phase(), left.never_started), (Phase::Settled, 1), "{left:?}");
+    assert_eq!((left.phase(), left.never_started), (Phase::Settled, 0), "{left:?}");
     assert_eq!(world.settle(&second, Ending::Stopped).step, Step::Noted);
     assert_eq!(world.leftovers(run).phase(), Phase::Clean);
 }

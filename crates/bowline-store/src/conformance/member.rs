@@ -85,12 +85,8 @@ pub fn whoever_was_replaced_does_not_enter_again(harness: &dyn Harness) {
     let mut world = World::new(harness);
     let replaced = world.epoch;
     world.reopen();
-    let join = Join {
-        identity: "suite".into(),
-        lease: std::time::Duration::from_secs(60),
-        now: world.now(),
-        again: Some(replaced),
-    };
+    let lease = std::time::Duration::from_secs(60);
+    let join = Join { again: Some(replaced), ..Join::new("suite", lease, world.now()) };
     refused!(block_on(world.store().join(join)), Error::Fenced);
     world.renew(world.renewal());
 }
@@ -215,7 +211,7 @@ pub fn a_dead_members_cancelled_attempt_is_over(harness: &dyn Harness) {
     world.reopen();
     world.sweep_all();
     let [Message::EndActivity(end)] = &world.inbox(claimed.run)[..] else { panic!() };
-    assert_eq!(end.outcome, Outcome::Cancelled(cause("code"), Rung::Kill, None));
+    assert_eq!(end.outcome, Outcome::Cancelled(cause("code"), Rung::Died, None));
     assert_eq!(world.claim(9).len(), 0);
     let left = world.leftovers(claimed.run);
     assert_eq!((left.attempts[0].lost, left.attempts[0].running), (false, false));

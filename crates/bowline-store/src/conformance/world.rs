@@ -59,7 +59,7 @@ impl<'h> World<'h> {
     }
 
     pub(super) fn join(&self) -> Epoch {
-        let join = Join { identity: "suite".into(), lease: LEASE, now: self.now(), again: None };
+        let join = Join::new("suite", LEASE, self.now());
         block_on(self.store().join(join)).expect("a member may enter").epoch
     }
 
@@ -266,7 +266,13 @@ impl<'h> World<'h> {
     }
 
     pub(super) fn sweep(&self, limit: usize) -> Swept {
-        let sweep = Sweep { epoch: self.epoch, now: self.now(), limit, retention: Vec::new() };
+        let sweep = Sweep {
+            epoch: self.epoch,
+            now: self.now(),
+            limit,
+            retention: Vec::new(),
+            presume: None,
+        };
         block_on(self.store().sweep(sweep)).expect("the member is alive")
     }
 
@@ -285,7 +291,8 @@ impl<'h> World<'h> {
         loop {
             let (epoch, now, limit) = (self.epoch, self.now(), SWEEP);
             let retention = retention.to_vec();
-            let swept = block_on(self.store().sweep(Sweep { epoch, now, limit, retention }));
+            let swept =
+                block_on(self.store().sweep(Sweep { epoch, now, limit, retention, presume: None }));
             let swept = swept.expect("the member is alive");
             assert!(swept.rows <= SWEEP, "{} rows in one sweep", swept.rows);
             assert!(swept.rows > 0 || !swept.more, "a sweep with work left does some");
@@ -308,6 +315,7 @@ impl<'h> World<'h> {
             controls: Vec::new(),
             inventory: false,
             leave: false,
+            runs_on: false,
         }
     }
 

@@ -2,18 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use bowline_core::{ActivityLive, EventId, Holder, Name, Outcome, RunId};
+use bowline_core::{
+    ActivityLive, Epoch, EventId, Gone, Holder, Name, Outcome, RunId, Sight, process_gone,
+};
 
-use super::{AttemptLine, Leftovers, RunLine};
+use super::{AttemptLine, EndKind, Leftovers, RunLine};
 
 /// How many lines of each kind are told.
 const LINES_MAX: usize = 1_000;
 
 impl AttemptLine {
-    /// What the row of an activity says. Code that leaked in a process which is dead by now is not
-    /// known here to be gone: a store that knows says so.
-    pub fn of(run: RunId, activity: EventId, name: Name, live: &ActivityLive) -> Self {
+    /// What the row of an activity says, or will say once sweeping has reached it: `gone` tells
+    /// what is known of the process in which an attempt was begun.
+    pub fn of(
+        run: RunId,
+        activity: EventId,
+        name: Name,
+        live: &ActivityLive,
+        gone: impl Fn(Epoch) -> Option<Gone>,
+    ) -> Self {
+        let mut live = std::borrow::Cow::Borrowed(live);
+        let epochs: BTreeSet<Epoch> = live.unseen.iter().filter_map(|own| own.epoch).collect();
+        for (epoch, gone) in epochs.into_iter().filter_map(|epoch| Some((epoch, gone(epoch)?))) {
+            process_gone(live.to_mut(), epoch, &gone, None);
+        }
         let (cancel, end) = (live.cancel.as_ref(), live.ended());
+        let may_run = || live.unseen.iter().filter(|own| own.may_run());
         Self {
             run,
             activity,
@@ -27,10 +41,21 @@ impl AttemptLine {
             observed_at: cancel.and_then(|record| record.observed_at),
             stopped_at: cancel.and_then(|record| record.stopped_at),
             rung: cancel.and_then(|record| record.rung),
-            leaked: !live.adrift.is_empty(),
-            lost: end.is_some_and(|end| end.lost),
+            ended: end.map(|end| kind(&end.outcome)),
+            unseen: live.unseen.iter().cloned().collect(),
+            leaked: may_run().any(|own| own.sight == Sight::RunsOn),
+            lost: may_run().any(|own| own.sight != Sight::RunsOn),
             late: end.is_some_and(|end| matches!(end.late, Some(Outcome::Completed(_)))),
         }
+    }
+}
+
+fn kind(outcome: &Outcome) -> EndKind {
+    match outcome {
+        Outcome::Completed(_) => EndKind::Completed,
+        Outcome::TimedOut(_) => EndKind::TimedOut,
+        Outcome::Cancelled(..) => EndKind::Cancelled,
+        _ => EndKind::Failed,
     }
 }
 

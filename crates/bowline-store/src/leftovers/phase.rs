@@ -61,6 +61,10 @@ impl Leftovers {
             self.attempts.iter().filter(|line| wanted(line)).cloned().collect()
         };
         Remainder {
+            open: self.open().cloned().collect(),
+            running: some(|line| line.running),
+            queued: self.queued,
+            unswept: self.unswept,
             leaked: some(|line| line.leaked),
             lost: some(|line| line.lost),
             left: self.runs.iter().filter(|line| line.left_alone()).cloned().collect(),
@@ -108,7 +112,10 @@ impl AttemptLine {
 impl Remainder {
     /// True if there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.leaked.is_empty() && self.lost.is_empty() && self.left.is_empty()
+        let over = self.open.is_empty() && self.running.is_empty();
+        let waits = self.queued + self.unswept > 0;
+        let unseen = !(self.leaked.is_empty() && self.lost.is_empty());
+        over && !waits && !unseen && self.left.is_empty()
     }
 }
 
@@ -168,6 +175,8 @@ mod tests {
             observed_at: None,
             stopped_at: None,
             rung: None,
+            ended: None,
+            unseen: Vec::new(),
             leaked: false,
             lost: false,
             late: false,
@@ -332,7 +341,8 @@ mod tests {
             },
         ];
         let leftovers = left(runs, vec![]);
-        assert!(leftovers.remainder().is_empty());
+        let rest = leftovers.remainder();
+        assert_eq!((rest.left.len(), rest.open.len()), (0, 2));
         assert_eq!(leftovers.phase(), Phase::Decided);
     }
 
@@ -352,10 +362,30 @@ mod tests {
             child(1, ParentClose::Abandon, run(2, Status::Running, None)),
         ];
         let leftovers = left(runs.clone(), vec![leaked.clone(), lost.clone(), stopped()]);
-        let expected =
-            Remainder { leaked: vec![leaked], lost: vec![lost], left: runs[1..].to_vec() };
+        let expected = Remainder {
+            leaked: vec![leaked],
+            lost: vec![lost],
+            left: runs[1..].to_vec(),
+            ..none()
+        };
         assert_eq!(leftovers.remainder(), expected);
         assert_eq!(leftovers.phase(), Phase::Settled, "nothing durable can change, but not clean");
+    }
+
+    fn none() -> Remainder {
+        Remainder::default()
+    }
+
+    /// A receipt that was only asked for named nothing, while everything ran.
+    #[test]
+    fn the_remainder_names_what_runs_before_anything_is_decided() {
+        let asked = run(1, Status::Running, ASKED);
+        let uncancelled = AttemptLine { cause: None, ..attempt() };
+        let mut leftovers = left(vec![asked.clone()], vec![uncancelled.clone()]);
+        (leftovers.queued, leftovers.unswept) = (2, 3);
+        let (open, running) = (vec![asked], vec![uncancelled]);
+        let expected = Remainder { open, running, queued: 2, unswept: 3, ..none() };
+        assert_eq!((leftovers.phase(), leftovers.remainder()), (Phase::Requested, expected));
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Data {
                 let hit = (!over).then(|| self.cancel(run, activity, cause, now)).flatten();
                 match hit {
                     Some(Hit::Started) => hits.extend(self.hit(run, activity)),
-                    Some(Hit::NeverStarted) => skipped.push(Ranges::from(activity)),
+                    Some(Hit::NeverStarted | Hit::Waiting) => skipped.push(Ranges::from(activity)),
                     _ => {}
                 }
                 met.push(activity);

@@ -23,6 +23,7 @@ pub enum Method {
     Settle,
     Fire,
     Sweep,
+    Attest,
     Ask,
     Answer,
     Read,

@@ -158,10 +158,9 @@ impl Data {
         found
     }
 
-    /// Code dies with its process: what leaked in another one does not run any more.
     fn attempt_line(&self, run: RunId, activity: EventId, own: &Activity) -> AttemptLine {
-        let leaked = self.roll.there().any(|epoch| own.live.adrift.runs_in(Some(epoch)));
-        AttemptLine { leaked, ..AttemptLine::of(run, activity, own.spec.name.clone(), &own.live) }
+        let gone = |epoch| self.roll.gone(epoch);
+        AttemptLine::of(run, activity, own.spec.name.clone(), &own.live, gone)
     }
 
     /// An open child whose closed parent wanted it told, and which nobody told.
@@ -218,5 +217,5 @@ impl Top {
 
 /// A worker has it; or it was cancelled, after one had; or its code runs on.
 fn listed(own: &Activity) -> bool {
-    own.live.started().is_some() || own.live.cancel.is_some() || !own.live.adrift.is_empty()
+    own.live.started().is_some() || own.live.cancel.is_some() || !own.live.unseen.is_empty()
 }

@@ -17,7 +17,7 @@ impl Data {
         }
         self.rows.epoch.0 += 1;
         let epoch = self.rows.epoch;
-        self.roll.enter(opening, epoch, join.lease);
+        self.roll.enter(opening, epoch, join);
         if self.roll.is_shared() || self.is_something_left() {
             self.hints.insert(Hint::Sweep);
         }
@@ -54,7 +54,7 @@ impl Data {
         }
         let inventory = if renewal.inventory { self.attempts_by(epoch) } else { Vec::new() };
         if renewal.leave {
-            self.leave(epoch, now);
+            self.leave(epoch, renewal.runs_on, now);
         }
         Ok(Renewed { heartbeats, cancels, inventory, aside: Vec::new() })
     }
@@ -100,8 +100,8 @@ impl Data {
         }
     }
 
-    fn leave(&mut self, epoch: Epoch, now: Time) {
-        self.roll.bury(epoch);
+    fn leave(&mut self, epoch: Epoch, runs_on: bool, now: Time) {
+        self.roll.bury(epoch, runs_on);
         for (run, activity) in self.attempts_by(epoch) {
             self.lose(run, activity, now);
         }
@@ -115,7 +115,7 @@ impl Data {
         let Some(own) = self.rows.known(run).activities.get_mut(&activity) else { return };
         let start = own.live.started().cloned();
         let seen = start.as_ref().is_none_or(|start| match &start.holder {
-            Holder::Native(fence) => self.roll.is_gone(fence.epoch),
+            Holder::Native(fence) => self.roll.is_over(fence.epoch),
             Holder::Remote { .. } => true,
         });
         let step = lose(&own.spec, &mut own.live, seen, now);

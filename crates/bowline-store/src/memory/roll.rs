@@ -6,7 +6,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use bowline_core::{Epoch, Fence, Time};
+use bowline_core::{Epoch, Fence, Gone, Identity, Time};
+
+use crate::{Attest, Attested, Join, Process, SilentMember, Whom, Witness};
 
 /// The clock of a store that many have open: what is late is decided by it alone.
 pub(super) type StoreClock = Arc<dyn Fn() -> Time + Send + Sync>;
@@ -24,6 +26,8 @@ pub(super) struct Roll {
 
 struct Member {
     opening: u64,
+    identity: Identity,
+    process: Option<Process>,
     fate: Fate,
     lease: Duration,
     renewed_at: Time,
@@ -33,13 +37,17 @@ struct Member {
 }
 
 /// What is known of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Fate {
     Alive,
     /// It is gone for certain, and its code with it.
     Gone,
     /// It was silent for too long: others have its work, and its code may run on.
     Silent,
+    /// It is back as somebody new, while code of what it was is known to run on.
+    Back,
+    /// Somebody said that it is gone: who, and when.
+    Said(Identity, Time),
 }
 
 impl Roll {
@@ -76,19 +84,26 @@ impl Roll {
     }
 
     /// A member enters. In a store of one all before it are dead; among many, only whoever was the
-    /// same process before, unless others gave it up: of its end no more is known than was seen.
-    pub(super) fn enter(&mut self, opening: u64, epoch: Epoch, lease: Duration) {
+    /// same process before, which says itself whether code of that runs on.
+    pub(super) fn enter(&mut self, opening: u64, epoch: Epoch, join: &Join) {
         let shared = self.is_shared();
+        let runs_on = join.again.is_some() && join.runs_on;
         for member in self.members.values_mut() {
-            let replaced = member.opening == opening && member.fate == Fate::Alive;
-            if !shared || replaced {
-                member.fate = Fate::Gone;
+            if !shared || member.opening == opening {
+                member.end(shared && runs_on);
             }
         }
         self.given_up = None;
-        let (now, fate) = (self.now(), Fate::Alive);
-        let (renewed_at, contact_since) = (now, now);
-        let member = Member { opening, fate, lease, renewed_at, contact_since, fences: 0 };
+        let member = Member {
+            opening,
+            identity: join.identity.clone(),
+            process: join.process.clone(),
+            fate: Fate::Alive,
+            lease: join.lease,
+            renewed_at: self.now(),
+            contact_since: self.now(),
+            fences: 0,
+        };
         self.members.insert(epoch, member);
     }
 
@@ -136,11 +151,54 @@ impl Roll {
         }
     }
 
-    /// A member is gone for certain.
-    pub(super) fn bury(&mut self, epoch: Epoch) {
-        if let Some(member) = self.members.get_mut(&epoch) {
-            member.fate = Fate::Gone;
+    /// A member is over for certain, and what it was before it entered again.
+    pub(super) fn bury(&mut self, epoch: Epoch, runs_on: bool) {
+        let Some(opening) = self.members.get(&epoch).map(|member| member.opening) else { return };
+        let own = self.members.iter_mut().filter(|(other, member)| {
+            **other == epoch || (member.opening == opening && member.fate != Fate::Alive)
+        });
+        own.for_each(|(_, member)| member.end(runs_on));
+    }
+
+    /// Somebody says that members are gone. Only who fell silent is believed to be.
+    pub(super) fn attest(&mut self, attest: &Attest) -> Attested {
+        let mut attested = Attested::default();
+        for (epoch, member) in &mut self.members {
+            let is_meant = match &attest.whom {
+                Whom::Epoch(one) => one == epoch,
+                Whom::Identity(one) => *one == member.identity,
+                Whom::Host(one) => member.process.as_ref().is_some_and(|own| own.host == *one),
+            };
+            let name = (*epoch, member.identity.clone());
+            match member.fate {
+                _ if !is_meant => {}
+                Fate::Gone => {}
+                Fate::Alive => attested.alive.push(name),
+                _ => {
+                    attested.gone.push(name);
+                    member.fate = match &attest.witness {
+                        Witness::Host => Fate::Gone,
+                        Witness::Person(by) => Fate::Said(by.clone(), attest.now),
+                    };
+                }
+            }
         }
+        attested
+    }
+
+    /// Members of which nobody has seen the end.
+    pub(super) fn silent(&self) -> Vec<SilentMember> {
+        let silent = self
+            .members
+            .iter()
+            .filter(|(_, member)| !matches!(member.fate, Fate::Alive | Fate::Gone));
+        silent
+            .map(|(epoch, member)| SilentMember {
+                epoch: *epoch,
+                identity: member.identity.clone(),
+                process: member.process.clone(),
+            })
+            .collect()
     }
 
     pub(super) fn bury_all(&mut self) {
@@ -159,15 +217,19 @@ impl Roll {
         self.members.get(&epoch).is_some_and(|member| member.fate == Fate::Alive)
     }
 
-    /// Whether code of a member is known not to run any more.
-    pub(super) fn is_gone(&self, epoch: Epoch) -> bool {
-        self.members.get(&epoch).is_none_or(|member| member.fate == Fate::Gone)
+    /// Whether what a member had is known to be over, except for what is known to run on.
+    pub(super) fn is_over(&self, epoch: Epoch) -> bool {
+        matches!(self.gone(epoch), Some(Gone::Seen | Gone::Back))
     }
 
-    /// Members whose code may run.
-    pub(super) fn there(&self) -> impl Iterator<Item = Epoch> {
-        let there = self.members.iter().filter(|(_, member)| member.fate != Fate::Gone);
-        there.map(|(epoch, _)| *epoch)
+    /// What is known of the process of a member.
+    pub(super) fn gone(&self, epoch: Epoch) -> Option<Gone> {
+        match self.members.get(&epoch).map(|member| &member.fate) {
+            None | Some(Fate::Gone) => Some(Gone::Seen),
+            Some(Fate::Alive | Fate::Silent) => None,
+            Some(Fate::Back) => Some(Gone::Back),
+            Some(Fate::Said(by, at)) => Some(Gone::Said(by.clone(), *at)),
+        }
     }
 
     /// A new lease of a member; none if it is not alive.
@@ -175,5 +237,14 @@ impl Roll {
         let member = self.members.get_mut(&epoch).filter(|member| member.fate == Fate::Alive)?;
         member.fences += 1;
         Some(Fence { epoch, counter: member.fences })
+    }
+}
+
+impl Member {
+    /// It is over for certain; with code that is known to run on, only what fell silent is.
+    fn end(&mut self, runs_on: bool) {
+        if self.fate != Fate::Gone {
+            self.fate = if runs_on { Fate::Back } else { Fate::Gone };
+        }
     }
 }

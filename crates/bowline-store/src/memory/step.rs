@@ -103,8 +103,8 @@ impl Data {
     ) -> Option<Hit> {
         let row = self.rows.known(run);
         let hit = cancel(&mut row.activities.get_mut(&activity)?.live, cause, at);
-        if hit == Hit::NeverStarted {
-            self.never_started(run, activity);
+        if matches!(hit, Hit::NeverStarted | Hit::Waiting) {
+            self.unbegun(run, activity, hit == Hit::NeverStarted);
         }
         if hit == Hit::Started {
             let record = self.rows.known(run).activities.get(&activity);
@@ -120,14 +120,14 @@ impl Data {
         Some(hit)
     }
 
-    /// Forgets an activity that was cancelled in its queue, unless the code of an earlier attempt
-    /// still runs.
-    fn never_started(&mut self, run: RunId, activity: EventId) {
+    /// Counts an activity that was cancelled in its queue, and forgets it, unless a worker had had
+    /// it before.
+    fn unbegun(&mut self, run: RunId, activity: EventId, never: bool) {
         let row = self.rows.known(run);
         if row.activities.get(&activity).is_some_and(|own| !keeps_row(&own.live)) {
             row.activities.remove(&activity);
         }
-        row.never_started += 1;
+        row.never_started += u64::from(never);
         self.index.apply([Change::Over { run, activity }]);
         while let Some(due) = self.index.deadline(run, activity) {
             self.disarm(run, Alarm { due, what: AlarmKind::Activity(activity) });

@@ -6,8 +6,9 @@ use bowline_core::{EventId, Place, RunId, Time};
 
 use super::Data;
 use crate::{
-    Result, Sweep, Swept,
+    Result, Sweep, Swept, keeps_row, learn,
     ready::{Change, Mark},
+    silent_since,
 };
 
 impl Data {
@@ -20,12 +21,47 @@ impl Data {
             self.fold_marks(&mut room),
             self.lose_attempts(sweep, &mut room),
             self.release_runs(&mut room),
+            self.learn(sweep, &mut room),
             self.expire_receipts(sweep.now, &mut room),
             self.expire_runs(sweep, &mut room),
         ];
         let next = self.rows.receipts.values().map(|receipt| receipt.keep_until).min();
-        let (more, aside) = (more.contains(&true), Vec::new());
-        Ok(Swept { rows: sweep.limit - room, more, aside, next })
+        let (rows, more) = (sweep.limit - room, more.contains(&true));
+        Ok(Swept {
+            rows,
+            more,
+            aside: Vec::new(),
+            next,
+            silent: self.roll.silent(),
+            silent_since: self.silent_since(),
+        })
+    }
+
+    /// What has become known of attempts whose end nobody saw is written on their rows.
+    fn learn(&mut self, sweep: &Sweep, room: &mut usize) -> bool {
+        let mut news = Vec::new();
+        for row in self.rows.runs.values() {
+            for (activity, own) in &row.activities {
+                let mut live = own.live.clone();
+                let changed =
+                    learn(&mut live, |epoch| self.roll.gone(epoch), sweep.presume, sweep.now);
+                news.extend(changed.then_some((row.head.run, *activity, live)));
+            }
+        }
+        let found = news.len();
+        for (run, activity, live) in news.into_iter().take(*room) {
+            let rows = &mut self.rows.known(run).activities;
+            match keeps_row(&live) {
+                true => rows.get_mut(&activity).into_iter().for_each(|own| own.live = live.clone()),
+                false => drop(rows.remove(&activity)),
+            }
+        }
+        spend(room, found)
+    }
+
+    fn silent_since(&self) -> Option<Time> {
+        let rows = self.rows.runs.values().flat_map(|row| row.activities.values());
+        rows.filter_map(|own| silent_since(&own.live)).min()
     }
 
     /// Forgets rows that a mark covers and nobody had started. True if some are left.

@@ -73,11 +73,12 @@ fn line(live: &ActivityLive) -> String {
                 Outcome::TimedOut(timeout) => format!("{timeout:?}"),
                 Outcome::Cancelled(_, rung, _) => format!("Cancelled {rung:?}"),
             };
-            let leaked = if end.leaked { " leaked" } else { "" };
-            let lost = if end.lost { " lost" } else { "" };
-            format!("{outcome}, {:?}{leaked}{lost}", end.retry)
+            format!("{outcome}, {:?}", end.retry)
         }
     };
+    for own in live.unseen.iter() {
+        line = format!("{line}, {:?}", own.sight);
+    }
     if let Some(record) = &live.cancel {
         let seen = if record.stopped_at.is_some() { "stopped" } else { "not seen to stop" };
         line = format!("{line}; {seen}");
@@ -109,7 +110,7 @@ fn one_outcome_only(spec: &ActivitySpec, ended: &ActivityLive) {
         for attempt in [0, 1, 2] {
             let mut live = ended.clone();
             let step = settle(spec, &mut live, attempt, ending.clone(), None, Time(20));
-            assert!(matches!(step, Step::Late | Step::Stale), "{ending:?}: {step:?}");
+            assert!(matches!(step, Step::Late | Step::Stale | Step::Noted), "{ending:?}: {step:?}");
             assert_eq!(outcome(&live), outcome(ended), "{ending:?}");
             assert_eq!(step == Step::Stale, live == *ended, "{ending:?} changes what it says");
         }
@@ -129,9 +130,9 @@ fn without_a_policy_only_a_lost_worker_is_tried_again() {
         Cancelled(None) -> Cancelled: stopped by itself, NonRetryable
         TimedOut(StartToClose) -> StartToClose, NoPolicy
         Lost { seen: true } -> queued from 0.00001s
-        Lost { seen: false } -> queued from 0.00001s
+        Lost { seen: false } -> queued from 0.00001s, Silent
         Returned -> queued from 0.00001s
-        Abandoned -> queued from 0.00001s
+        Abandoned -> queued from 0.00001s, RunsOn
     "#]]
     .assert_eq(&table(&plain(), &started(native())));
 }
@@ -144,9 +145,9 @@ fn with_a_policy_failures_and_limits_are_tried_again() {
         Cancelled(None) -> Cancelled: stopped by itself, NonRetryable
         TimedOut(StartToClose) -> queued from 1.00001s
         Lost { seen: true } -> queued from 1.00001s
-        Lost { seen: false } -> queued from 1.00001s
+        Lost { seen: false } -> queued from 1.00001s, Silent
         Returned -> queued from 0.00001s
-        Abandoned -> queued from 1.00001s
+        Abandoned -> queued from 1.00001s, RunsOn
     "#]]
     .assert_eq(&table(&retrying(), &started(native())));
     let last = ActivitySpec {
@@ -157,11 +158,11 @@ fn with_a_policy_failures_and_limits_are_tried_again() {
         Completed(None) -> Completed, NonRetryable
         Failed(Failure[no]) -> no, AttemptsUsed
         Cancelled(None) -> Cancelled: stopped by itself, NonRetryable
-        TimedOut(StartToClose) -> StartToClose, AttemptsUsed lost
+        TimedOut(StartToClose) -> StartToClose, AttemptsUsed, Silent
         Lost { seen: true } -> worker_lost: its worker was lost, AttemptsUsed
-        Lost { seen: false } -> worker_lost: its worker was lost, AttemptsUsed lost
+        Lost { seen: false } -> worker_lost: its worker was lost, AttemptsUsed, Silent
         Returned -> queued from 0.00001s
-        Abandoned -> worker_lost: its worker was lost, AttemptsUsed leaked
+        Abandoned -> worker_lost: its worker was lost, AttemptsUsed, RunsOn
     "#]]
     .assert_eq(&table(&last, &started(remote())));
 }
@@ -174,10 +175,10 @@ fn a_cancelled_one_that_was_not_told_ends_as_it_ends() {
         Failed(Failure[no]) -> no, CancelRequested; stopped
         Cancelled(None) -> Cancelled Signal, CancelRequested; stopped
         TimedOut(StartToClose) -> StartToClose, CancelRequested; stopped
-        Lost { seen: true } -> Cancelled Kill, CancelRequested; stopped
-        Lost { seen: false } -> Cancelled Abandon, CancelRequested lost; not seen to stop
-        Returned -> Cancelled Signal, CancelRequested; stopped
-        Abandoned -> Cancelled Abandon, CancelRequested leaked; not seen to stop
+        Lost { seen: true } -> Cancelled Died, CancelRequested; stopped
+        Lost { seen: false } -> Cancelled Unknown, CancelRequested, Silent; not seen to stop
+        Returned -> Cancelled NeverStarted, CancelRequested; stopped
+        Abandoned -> Cancelled Abandon, CancelRequested, RunsOn; not seen to stop
     "#]]
     .assert_eq(&table(&retrying(), &cancelled(native(), false)));
 }
@@ -189,10 +190,10 @@ fn a_cancelled_one_that_was_told_ends_cancelled() {
         Failed(Failure[no]) -> Cancelled Signal, CancelRequested; stopped
         Cancelled(None) -> Cancelled Signal, CancelRequested; stopped
         TimedOut(StartToClose) -> StartToClose, CancelRequested; stopped
-        Lost { seen: true } -> Cancelled Kill, CancelRequested; stopped
-        Lost { seen: false } -> Cancelled Abandon, CancelRequested lost; not seen to stop
-        Returned -> Cancelled Signal, CancelRequested; stopped
-        Abandoned -> Cancelled Abandon, CancelRequested leaked; not seen to stop
+        Lost { seen: true } -> Cancelled Died, CancelRequested; stopped
+        Lost { seen: false } -> Cancelled Unknown, CancelRequested, Silent; not seen to stop
+        Returned -> Cancelled NeverStarted, CancelRequested; stopped
+        Abandoned -> Cancelled Abandon, CancelRequested, RunsOn; not seen to stop
     "#]]
     .assert_eq(&table(&retrying(), &cancelled(native(), true)));
 }
@@ -204,11 +205,11 @@ fn a_remote_one_says_itself_whether_it_stopped() {
         Completed(None) -> Completed, CancelRequested; stopped
         Failed(Failure[no]) -> no, CancelRequested; stopped
         Cancelled(None) -> Cancelled Signal, CancelRequested; stopped
-        TimedOut(StartToClose) -> StartToClose, CancelRequested lost; not seen to stop
-        Lost { seen: true } -> Cancelled Kill, CancelRequested; stopped
-        Lost { seen: false } -> Cancelled Abandon, CancelRequested lost; not seen to stop
-        Returned -> Cancelled Signal, CancelRequested; stopped
-        Abandoned -> Cancelled Abandon, CancelRequested leaked; not seen to stop
+        TimedOut(StartToClose) -> StartToClose, CancelRequested, Silent; not seen to stop
+        Lost { seen: true } -> Cancelled Died, CancelRequested; stopped
+        Lost { seen: false } -> Cancelled Unknown, CancelRequested, Silent; not seen to stop
+        Returned -> Cancelled NeverStarted, CancelRequested; stopped
+        Abandoned -> Cancelled Abandon, CancelRequested, RunsOn; not seen to stop
     "#]]
     .assert_eq(&table(&from_afar(), &cancelled(remote(), true)));
 }
@@ -267,8 +268,8 @@ fn k7_a_later_cancel_may_only_hasten() {
 fn a_cancel_between_two_attempts_ends_it() {
     let mut live = started(native());
     settle(&retrying(), &mut live, 1, Ending::Failed(Failure::new("no")), None, Time(5));
-    assert_eq!(cancel(&mut live, &why("stop"), Time(6)), Hit::NeverStarted);
-    assert_eq!(line(&live), "Cancelled NeverStarted, CancelRequested; stopped");
+    assert_eq!(cancel(&mut live, &why("stop"), Time(6)), Hit::Waiting);
+    assert_eq!(line(&live), "Cancelled Waiting, CancelRequested; stopped");
 }
 
 /// A mark is folded into the row before anything else is done to it, so a failed attempt that was
@@ -289,10 +290,10 @@ fn the_rung_that_it_took_is_kept() {
     assert_eq!(line(&live), "Cancelled Kill, CancelRequested; stopped");
     let mut live = cancelled(native(), true);
     assert_eq!(lose(&plain(), &mut live, true, Time(9)), Step::Ended);
-    assert_eq!(line(&live), "Cancelled Kill, CancelRequested; stopped");
+    assert_eq!(line(&live), "Cancelled Died, CancelRequested; stopped");
     let mut live = cancelled(native(), true);
     assert_eq!(lose(&plain(), &mut live, false, Time(9)), Step::Ended);
-    let told = "Cancelled Abandon, CancelRequested lost; not seen to stop";
+    let told = "Cancelled Unknown, CancelRequested, Silent; not seen to stop";
     assert_eq!(line(&live), told, "nobody knows that anything was killed");
 }
 
@@ -322,8 +323,8 @@ fn a_late_result_is_kept_once() {
     let result = |n: &str| Ending::Completed(text(n));
     assert_eq!(settle(&plain(), &mut live, 1, result("1"), None, Time(10)), Step::Late);
     assert_eq!(settle(&plain(), &mut live, 1, result("2"), None, Time(11)), Step::Stale);
-    let end = live.ended().unwrap();
-    assert_eq!((&end.late, end.leaked), (&Some(Outcome::Completed(text("1"))), true));
+    let late = live.ended().unwrap().late.clone();
+    assert_eq!((late, live.unseen.may_run()), (Some(Outcome::Completed(text("1"))), true));
     let mut live = started(native());
     settle(&plain(), &mut live, 1, result("1"), None, Time(9));
     assert_eq!(settle(&plain(), &mut live, 1, result("1"), None, Time(10)), Step::Stale);
@@ -339,7 +340,7 @@ fn a_lost_one_that_reports_is_found() {
         let mut live = cancelled(remote(), true);
         let limit = Ending::TimedOut(Timeout::Heartbeat);
         settle(&from_afar(), &mut live, 1, limit, None, Time(9));
-        assert_eq!(line(&live), "Heartbeat, CancelRequested lost; not seen to stop");
+        assert_eq!(line(&live), "Heartbeat, CancelRequested, Silent; not seen to stop");
         let step = settle(&from_afar(), &mut live, 1, ending.clone(), None, Time(10));
         assert_eq!(step, Step::Late, "{ending:?}");
         assert_eq!(line(&live), "Heartbeat, CancelRequested; stopped");
@@ -347,24 +348,26 @@ fn a_lost_one_that_reports_is_found() {
 }
 
 /// Its limit passed, and its code did not stop: that is known until the code has stopped after
-/// all, and counts only while its process lives.
+/// all, or its process has.
 #[test]
 fn code_that_runs_on_after_its_attempt_is_known_until_it_stops() {
-    let (mut live, own) = (cancelled(native(), true), Some(Epoch::default()));
+    let mut live = cancelled(native(), true);
     let mut report = |ending| settle(&plain(), &mut live, 1, ending, None, Time(9));
     assert_eq!(report(Ending::Stopped), Step::Stale, "nothing runs on yet");
     assert_eq!(report(Ending::RunsOn), Step::Noted);
     assert_eq!(report(Ending::RunsOn), Step::Noted, "said twice, it counts once");
     assert_eq!(report(Ending::TimedOut(Timeout::StartToClose)), Step::Ended);
-    assert!(live.adrift.runs_in(own) && !live.adrift.runs_in(Some(Epoch(77))));
-    let record = live.cancel.as_ref().unwrap();
-    assert_eq!((live.ended().unwrap().leaked, record.stopped_at), (true, None));
+    assert_eq!(line(&live), "StartToClose, CancelRequested, RunsOn; not seen to stop");
+    let mut gone = live.clone();
+    assert!(!process_gone(&mut gone, Epoch(77), &Gone::Seen, Some(Time(11))));
+    assert!(!process_gone(&mut gone, Epoch::default(), &Gone::Back, Some(Time(11))));
+    assert!(process_gone(&mut gone, Epoch::default(), &Gone::Seen, Some(Time(11))));
+    assert_eq!(line(&gone), "StartToClose, CancelRequested; stopped");
     let mut report = |ending| settle(&plain(), &mut live, 1, ending, None, Time(12));
     assert_eq!(report(Ending::Stopped), Step::Noted);
     assert_eq!(report(Ending::Stopped), Step::Stale);
-    let record = live.cancel.as_ref().unwrap();
-    assert_eq!((live.ended().unwrap().leaked, record.stopped_at), (false, Some(Time(12))));
-    assert!(live.adrift.is_empty());
+    assert_eq!(live.cancel.as_ref().unwrap().stopped_at, Some(Time(12)));
+    assert!(live.unseen.is_empty());
 }
 
 /// The next attempt is out while the code of the first one still runs.
@@ -376,7 +379,48 @@ fn code_of_an_earlier_attempt_may_run_on_beside_the_next() {
     let step = settle(&retrying(), &mut live, 1, limit, None, Time(5));
     assert!(matches!(step, Step::Requeued(_)), "{step:?}");
     start(&mut live, native(), "other".into(), Time(8));
-    assert!(live.adrift.runs_in(Some(Epoch::default())));
+    assert!(live.unseen.may_run());
     assert_eq!(settle(&plain(), &mut live, 1, Ending::Stopped, None, Time(9)), Step::Noted);
-    assert!(live.adrift.is_empty() && live.started().is_some());
+    assert!(live.unseen.is_empty() && live.started().is_some());
+}
+
+/// Its worker fell silent, and the activity is tried again: the attempt of which nobody saw the end
+/// is remembered beside whatever comes, until it reports or its process is known to be gone.
+#[test]
+fn an_attempt_nobody_saw_end_outlives_the_retry() {
+    let mut live = started(native());
+    assert!(matches!(lose(&plain(), &mut live, false, Time(5)), Step::Requeued(_)));
+    assert_eq!(line(&live), "queued from 0.000005s, Silent");
+    let mut waiting = live.clone();
+    assert_eq!(cancel(&mut waiting, &why("stop"), Time(6)), Hit::Waiting);
+    assert_eq!(line(&waiting), "Cancelled Waiting, CancelRequested, Silent; not seen to stop");
+    assert_eq!(settle(&plain(), &mut waiting, 1, Ending::Returned, None, Time(7)), Step::Late);
+    assert_eq!(line(&waiting), "Cancelled Waiting, CancelRequested; stopped");
+
+    start(&mut live, Holder::Native(Fence { epoch: Epoch(2), counter: 1 }), "b".into(), Time(8));
+    assert!(matches!(lose(&plain(), &mut live, false, Time(9)), Step::Requeued(_)));
+    assert_eq!(line(&live), "queued from 0.000009s, Silent, Silent");
+    assert!(presume(&mut live, Time(5), Time(10)) && !presume(&mut live, Time(5), Time(11)));
+    assert!(process_gone(&mut live, Epoch(2), &Gone::Said("ops".into(), Time(12)), None));
+    let said = Sight::SaidGone("ops".into(), Time(12));
+    assert_eq!(line(&live), format!("queued from 0.000009s, Presumed(10µs), {said:?}"));
+    assert!(live.unseen.may_run(), "to presume is not to know");
+    assert_eq!(settle(&plain(), &mut live, 1, Ending::RunsOn, None, Time(13)), Step::Noted);
+    assert_eq!(settle(&plain(), &mut live, 1, Ending::Stopped, None, Time(14)), Step::Noted);
+    assert!(!live.unseen.may_run() && !live.unseen.is_empty());
+}
+
+/// None is forgotten for want of room: nothing more begins.
+#[test]
+fn nothing_begins_that_could_not_be_remembered() {
+    let mut live = queued();
+    for attempt in 1..=limits::UNSEEN_MAX as u32 {
+        start(&mut live, remote(), "worker".into(), Time(1));
+        let limit = Ending::TimedOut(Timeout::StartToClose);
+        let step = settle(&from_afar(), &mut live, attempt, limit, None, Time(2));
+        assert_eq!(step == Step::Ended, attempt as usize == limits::UNSEEN_MAX, "{attempt}");
+    }
+    let end = live.ended().unwrap();
+    assert_eq!(end.outcome, Outcome::TimedOut(Timeout::StartToClose));
+    assert_eq!((end.retry, live.unseen.iter().count()), (RetryState::AttemptsUsed, 100));
 }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::super::{Core, watch as hints};
-use crate::{Error, Result};
+use crate::{Error, Result, host};
 
 /// Who this process is. Whoever waits for a change is woken in the order of coming.
 #[derive(Debug)]
@@ -119,11 +119,15 @@ impl Core {
         }
         let before = self.epoch();
         let entered = self.patiently(|| {
+            let again = Some(before);
+            let runs_on = self.local.get().is_some_and(|local| local.leaks());
+            let (identity, lease) = (self.settings.identity.clone(), self.settings.lease);
+            let process = host::this();
             self.store.join(Join {
-                identity: self.settings.identity.clone(),
-                lease: self.settings.lease,
-                now: self.now(),
-                again: Some(before),
+                again,
+                runs_on,
+                process,
+                ..Join::new(identity, lease, self.now())
             })
         });
         match entered.await {

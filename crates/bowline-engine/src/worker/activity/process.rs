@@ -24,6 +24,10 @@ use tokio::sync::watch;
 use super::shared::Shared;
 
 pub(super) use group::Group;
+pub(crate) use {
+    mark::host_view,
+    table::{HostRow, host_row},
+};
 
 pub use mark::{Orphan, ProcessMark, kill_orphan};
 pub use output::OUTPUT_MAX;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use bowline_core::{Epoch, Time, Version};
 use bowline_store::{
-    Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Listeners, Page, Pending, Posted, Posting,
-    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
-    Sweep, Swept,
+    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
+    Committed, Error, Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Listeners, Page,
+    Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
+    Shelf, Shelve, Store, Subtree, Sweep, Swept,
     memory::{Method, When},
 };
 use parking_lot::Mutex;
@@ -388,6 +388,10 @@ impl Store for Gated {
             })
         };
         self.one(Method::Fire, &Call::Other, call, |fired| Call::Fired(fired))
+    }
+
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
+        self.one(Method::Attest, &Call::Other, move |inner| inner.attest(attest), other)
     }
 
     fn sweep(&self, sweep: Sweep) -> Answer<Result<Swept>> {

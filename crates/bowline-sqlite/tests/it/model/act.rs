@@ -122,12 +122,7 @@ impl Actor {
     }
 
     async fn join(&mut self, note: &str) {
-        let join = Join {
-            identity: "model".into(),
-            lease: Duration::from_secs(9),
-            now: self.now,
-            again: None,
-        };
+        let join = Join::new("model", Duration::from_secs(9), self.now);
         let joined = self.both.same(|store| store.join(join.clone()), note).await;
         self.epoch = joined.expect("a member may enter").epoch;
     }
@@ -325,6 +320,7 @@ impl Actor {
             controls: vec!["control".into()],
             inventory: true,
             leave: self.chance.one_in(6),
+            runs_on: false,
         };
         self.both.same(|store| store.renew(renewal.clone()), note).await.unwrap();
         if renewal.leave {
@@ -346,7 +342,7 @@ impl Actor {
     async fn sweep(&mut self, note: &str) {
         let kept = self.chance.one_in(2).then_some((NAMESPACE, Duration::from_secs(100)));
         let retention = kept.into_iter().collect();
-        let sweep = Sweep { epoch: self.epoch, now: self.now, limit: 50, retention };
+        let sweep = Sweep { epoch: self.epoch, now: self.now, limit: 50, retention, presume: None };
         while self.both.model.sweep(sweep.clone()).await.unwrap().more {}
         while self.both.store.sweep(sweep.clone()).await.unwrap().more {}
         self.both.compare(&self.runs, note).await;

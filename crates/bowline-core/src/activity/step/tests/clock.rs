@@ -28,7 +28,10 @@ fn a_lost_worker_is_tried_ten_times() {
     let spec = ActivitySpec { retry: Some(policy), ..plain() };
     let (attempts, live) = always(&spec, &Ending::Lost { seen: false });
     assert_eq!(attempts, 3, "a policy of its own counts instead");
-    assert_eq!(line(&live), "worker_lost: its worker was lost, AttemptsUsed lost");
+    assert_eq!(
+        line(&live),
+        "worker_lost: its worker was lost, AttemptsUsed, Silent, Silent, Silent"
+    );
 }
 
 /// A worker that hands an attempt back untried has not used it up; its number is gone all the
@@ -125,7 +128,7 @@ fn a_limit_that_has_passed_is_applied() {
     let whole = timeouts(|s| Timeouts { schedule_to_close: Some(s), ..Timeouts::default() });
     let mut live = started(remote());
     assert_eq!(time_out(&whole, &mut live, Time(5_000_000)), Some(Step::Ended));
-    assert_eq!(line(&live), "ScheduleToClose, Timeout lost");
+    assert_eq!(line(&live), "ScheduleToClose, Timeout, Silent");
     assert_eq!(none(), plain().timeouts);
 }
 

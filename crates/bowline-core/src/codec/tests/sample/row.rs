@@ -38,8 +38,19 @@ pub(super) fn outcomes() -> [Outcome; 4] {
 
 /// The changing half of an activity's row, in each of its places.
 pub(crate) fn activities() -> [(&'static str, ActivityLive); 4] {
-    let adrift = minicbor::to_vec(vec![(2_u32, Epoch(8))]).expect("a list encodes");
-    let adrift: Adrift = minicbor::decode(&adrift).expect("a list of attempts");
+    let seen = |attempt, epoch: Option<u64>, sight| UnseenAttempt {
+        attempt,
+        epoch: epoch.map(Epoch),
+        worker: "it".into(),
+        since: Time(12),
+        sight,
+    };
+    let unseen = Unseen::new(vec![
+        seen(1, Some(7), Sight::RunsOn),
+        seen(2, None, Sight::Silent),
+        seen(3, Some(8), Sight::Presumed(Time(13))),
+        seen(4, Some(9), Sight::SaidGone("ops".into(), Time(14))),
+    ]);
     let live = |place| ActivityLive {
         scheduled_at: Time(1),
         attempt: 3,
@@ -56,14 +67,14 @@ pub(crate) fn activities() -> [(&'static str, ActivityLive); 4] {
         last_failure: Some(failure()),
         last_worker: "before".into(),
         heartbeat: payload("half"),
-        adrift: adrift.clone(),
+        unseen: unseen.clone(),
     };
     let start = |holder| Start { at: Time(6), holder, worker: "me".into(), heard_at: Time(7) };
     let fence = Fence { epoch: Epoch(8), counter: 9 };
     let remote = Holder::Remote { token: Blob::from(&b"token"[..]), control: "control".into() };
     let [outcome, late, ..] = outcomes();
     let retry = RetryState::CancelRequested;
-    let end = End { at: Time(10), outcome, retry, late: Some(late), leaked: true, lost: true };
+    let end = End { at: Time(10), outcome, retry, late: Some(late) };
     [
         ("Live-Queued", live(Place::Queued { due: Time(11) })),
         ("Live-Native", live(Place::Started(start(Holder::Native(fence))))),

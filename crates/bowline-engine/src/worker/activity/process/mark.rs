@@ -74,6 +74,14 @@ pub fn kill_orphan(mark: &ProcessMark) -> Orphan {
     }
 }
 
+/// The name of this machine; and what tells its last start, and the part of it in which process
+/// numbers count, from others. Unset if either is unknown.
+pub(crate) fn host_view() -> Option<(String, String)> {
+    let (host, boot) = here();
+    let (name, numbers) = host.split_once(' ')?;
+    (!boot.is_empty()).then(|| (name.to_owned(), format!("{boot} {numbers}")))
+}
+
 /// This machine, with the part of it in which process numbers count, and its last start.
 fn here() -> &'static (String, String) {
     static HERE: OnceLock<(String, String)> = OnceLock::new();

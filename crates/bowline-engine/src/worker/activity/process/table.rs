@@ -17,6 +17,22 @@ pub(super) fn row(pid: i32) -> Option<Row> {
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// A process, as others on its host see it.
+pub(crate) struct HostRow {
+    /// When it began, in ticks since the machine did.
+    pub(crate) started: u64,
+    /// It only waits to be waited for, and so does every thread of it.
+    pub(crate) is_dead: bool,
+}
+
+/// What is seen of a process; unset if there is none.
+pub(crate) fn host_row(pid: u32) -> Option<HostRow> {
+    let Row { started, is_alive, .. } = row(i32::try_from(pid).ok()?)?;
+    // Threads may go on where the first of them has ended.
+    let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    Some(HostRow { started, is_dead: !is_alive && threads() <= 1 })
+}
+
 /// The living processes of a group; unset where there is no table.
 pub(super) fn members(group: i32) -> Option<Vec<i32>> {
     row(i32::try_from(std::process::id()).ok()?)?;
