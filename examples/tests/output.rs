@@ -112,8 +112,8 @@ fn testing_with_virtual_time() {
             "900 are paid back",
             "cancel requested by Bob (moved away)",
             "s-2 (subscription) cancelled  decided +0.00 ms  closed +30.00 s",
-            "└─ deliver #11 ignored it, and was killed [scope_exit]  decided +0.00 ms  stopped \
-             +30.00 s",
+            "└─ deliver #11 ended with its process, not known to have been told [scope_exit]  \
+             decided +0.00 ms  stopped +30.00 s",
             "clean: nothing is left running",
             "paid, and the process dies before that is noted:",
             "Cid pays 900",

@@ -30,7 +30,7 @@ pub use recording::Recording;
 pub use run::{AnyRun, Run};
 pub use start::{IfClosed, IfExists, StartCall};
 pub(crate) use start::{begun, unreadable};
-pub use tree::{CancelTree, CancelledActivity, CancelledRun};
+pub use tree::{CancelTree, CancelledActivity, CancelledRun, UnseenAttempt};
 
 /// A running program: everything can be asked of it. Cheap to clone.
 #[derive(Clone)]

@@ -60,8 +60,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub use activity::{Activity, ActivityCtx, ActivityInfo, Method, Returned};
 pub use bowline_engine::{
     CancelledOne, Histogram, Metrics,
-    core::{Cause, Code, ParentClose, Rung, Status, Timeout},
-    store::Phase,
+    core::{Cause, Code, ParentClose, Rung, Sight, Status, Timeout},
+    store::{EndKind, Phase},
     worker::activity::{ChildProcess, Gone, Spawned},
 };
 pub use bowline_replay::Shield;
@@ -72,7 +72,7 @@ pub use channel::{Asked, Exposed, Offered, Query, Signal, Signals, Update, Updat
 pub use client::{
     AnyRun, Bowline, CancelCall, CancelOneCall, CancelTree, CancelledActivity, CancelledRun,
     ClientError, Description, HistoryEvent, IfClosed, IfExists, List, Receipt, Recording, Run,
-    RunError, RunSummary, StartCall, TerminateCall, UpdateError,
+    RunError, RunSummary, StartCall, TerminateCall, UnseenAttempt, UpdateError,
 };
 pub use ctx::{Ctx, OtherRun, WorkflowInfo};
 pub use ended::{Ended, Outcome};

@@ -152,6 +152,27 @@ async fn an_aborted_activity_has_its_whole_process_group_killed() {
 }
 
 /// A thread that waits for a process cannot be aborted; killing the process is what frees it.
+/// Code that looks, returns and leaves its process to the engine has done what it was told: it was
+/// called code that had ignored its cancel and was killed.
+#[tokio::test]
+async fn code_that_leaves_its_process_to_the_engine_has_stopped_by_itself() {
+    let mut bench = Bench::new(1);
+    let begun = Arc::new(Notify::new());
+    let attempt = bench.start(once(Arc::clone(&begun), |ctx, begun| async move {
+        let mut child = ctx.spawn_process(family()).unwrap();
+        let mut reader = BufReader::new(child.stdout.take().unwrap());
+        reader.read_line(&mut String::new()).unwrap();
+        begun.notify_one();
+        ctx.cancelled().await;
+        Err(failure("stopped"))
+    }));
+    begun.notified().await;
+    attempt.tell(cancel("alice"));
+    let ended = bench.ended_at_last().await;
+    assert_eq!((ended.ending, ended.rung), (Ending::Cancelled(json("stopped")), Some(Rung::Reap)));
+    assert_eq!((ended.leak, ended.stopped_at.is_some()), (None, true));
+}
+
 #[tokio::test]
 async fn where_aborting_does_not_help_killing_the_process_does() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();

@@ -1,12 +1,13 @@
 //! A cancel, told run by run and activity by activity, with the time of every hop.
 
 mod show;
+mod word;
 
 use std::time::{Duration, SystemTime};
 
 use bowline_engine::{
-    core::{Cause, RunId, Rung, Status, Time},
-    store::{AttemptLine, Leftovers, Phase, RunLine},
+    core::{self, Cause, RunId, Rung, Sight, Status, Time},
+    store::{AttemptLine, EndKind, Leftovers, Phase, RunLine},
 };
 
 use crate::moment;
@@ -69,12 +70,30 @@ pub struct CancelledActivity {
     pub stopped: Option<Duration>,
     /// How far it had to be pushed.
     pub rung: Option<Rung>,
-    /// It was given up, and its code is known to run on.
+    /// How it ended; unset if it has not.
+    pub ended: Option<EndKind>,
+    /// Attempts of it that are over for its run, and whose end nobody has seen.
+    pub unseen: Vec<UnseenAttempt>,
+    /// The code of such an attempt is known to run on.
     pub leaked: bool,
-    /// Its worker went silent, and nobody saw its code end.
+    /// The worker of such an attempt went silent, and nobody saw its code end.
     pub lost: bool,
-    /// What came after the cancel was a success.
+    /// What came too late was a success.
     pub late: bool,
+}
+
+/// An attempt that is over for its run, and whose end nobody has seen.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct UnseenAttempt {
+    /// Which attempt.
+    pub attempt: u32,
+    /// Who had it, as they call themselves.
+    pub worker: String,
+    /// Since when nobody has known more of it.
+    pub since: SystemTime,
+    /// What is known of it.
+    pub sight: Sight,
 }
 
 impl CancelTree {
@@ -132,9 +151,10 @@ impl CancelTree {
         self.left.never_started
     }
 
-    /// What keeps it from being clean, in words; empty if it is settled and clean.
+    /// What keeps it from being clean, in words; empty if it is clean. Before it is settled that
+    /// is also what is open, runs or waits; afterwards only what leaked, was lost or was left.
     pub fn remainder(&self) -> Vec<String> {
-        show::remainder(&self.left)
+        show::remainder(&self.left, self.from)
     }
 
     fn run(&self, line: &RunLine) -> CancelledRun {
@@ -164,6 +184,8 @@ impl CancelTree {
             observed: self.since(line.observed_at),
             stopped: self.since(line.stopped_at),
             rung: line.rung,
+            ended: line.ended,
+            unseen: line.unseen.iter().map(unseen).collect(),
             leaked: line.leaked,
             lost: line.lost,
             late: line.late,
@@ -172,5 +194,14 @@ impl CancelTree {
 
     fn since(&self, at: Option<Time>) -> Option<Duration> {
         Some(at?.since(self.from?))
+    }
+}
+
+fn unseen(own: &core::UnseenAttempt) -> UnseenAttempt {
+    UnseenAttempt {
+        attempt: own.attempt,
+        worker: own.worker.to_string(),
+        since: moment(own.since),
+        sight: own.sight.clone(),
     }
 }

@@ -57,7 +57,7 @@ fn a_crash_at_any_phase_of_a_cancel_leaves_it_to_the_next_life() {
             let start = t.now();
             let tree = called_back(t).await;
             // The process that ran the code is dead, so the code is.
-            assert_eq!(rung(&tree), Some(Rung::Kill), "{tree}");
+            assert_eq!(rung(&tree), Some(Rung::Died), "{tree}");
             assert_eq!(t.attempts(ship), 1);
             assert_eq!(t.now(), start + DAY);
         });
@@ -80,7 +80,7 @@ fn code_that_looks_without_an_await_is_not_told_by_a_dead_process() {
             });
             t.once(point.clone().of(ship), Fault::Crash);
             let tree = called_back(t).await;
-            assert_eq!((rung(&tree), *told.borrow()), (Some(Rung::Kill), 0), "{tree}");
+            assert_eq!((rung(&tree), *told.borrow()), (Some(Rung::Died), 0), "{tree}");
         });
     }
 }
@@ -100,7 +100,7 @@ fn a_lost_worker_is_replaced_when_its_lease_has_run_out() {
         t.once(Point::before(Phase::Observed).of(ship), Fault::LoseWorker);
         let start = t.now();
         let tree = called_back(t).await;
-        assert_eq!(rung(&tree), Some(Rung::Kill), "{tree}");
+        assert_eq!(rung(&tree), Some(Rung::Died), "{tree}");
         assert_eq!(t.now(), start + DAY + Duration::from_secs(30));
     });
 }

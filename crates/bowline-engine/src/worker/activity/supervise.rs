@@ -37,6 +37,8 @@ pub(super) struct Supervisor {
     /// The end of the code was seen, and what it started is being stopped.
     is_closed: bool,
     has_killed: bool,
+    /// Processes were killed that the code had left behind.
+    has_reaped: bool,
     has_ended: bool,
     is_given_up: bool,
     is_over: bool,
@@ -58,6 +60,7 @@ impl Supervisor {
             has_observed: false,
             is_closed: false,
             has_killed: false,
+            has_reaped: false,
             has_ended: false,
             is_given_up: false,
             is_over: false,
@@ -178,9 +181,8 @@ impl Supervisor {
     /// The code has ended: whatever it started is stopped with it.
     fn close(&mut self, now: Time) {
         self.is_closed = true;
-        let has_killed = self.shared.close();
-        self.has_killed |= has_killed;
-        if has_killed {
+        self.has_reaped = self.shared.close();
+        if self.has_reaped {
             log!(warn, self.shared.assignment, "processes that the code left behind were killed");
         }
         if self.climb == Climb::Free {
@@ -269,8 +271,13 @@ impl Supervisor {
 
     /// How far the attempt had to be pushed, all that it started included.
     fn rung(&self, finish: &Finish) -> Option<Rung> {
-        let own = finish.rung()?;
-        Some(if self.has_killed { own.max(Rung::Kill) } else { own })
+        Some(match finish.rung()? {
+            own if self.has_killed => own.max(Rung::Kill),
+            // It did what it was told, and left the rest to whoever stops it.
+            Rung::Signal if self.has_reaped => Rung::Reap,
+            own if self.has_reaped => own.max(Rung::Kill),
+            own => own,
+        })
     }
 
     /// How many clones of the context are left although everything that is known has ended.

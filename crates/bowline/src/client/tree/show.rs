@@ -3,11 +3,11 @@
 use std::{collections::BTreeSet, fmt, time::Duration};
 
 use bowline_engine::{
-    core::{RunId, Rung, Time},
+    core::{RunId, Time},
     store::{AttemptLine, Leftovers, RunLine},
 };
 
-use super::CancelTree;
+use super::{CancelTree, word};
 
 impl fmt::Display for CancelTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -23,13 +23,12 @@ impl fmt::Display for CancelTree {
             self.branch(f, line, "", "", &mut shown)?;
         }
         if left.never_started > 0 {
-            let s = if left.never_started == 1 { "y" } else { "ies" };
-            writeln!(f, "{} activit{s} had never started", left.never_started)?;
+            writeln!(f, "{} had never started", activities(left.never_started))?;
         }
         if left.truncated {
             writeln!(f, "(there is more: lists are cut at a thousand lines)")?;
         }
-        for line in remainder(left) {
+        for line in remainder(left, self.from) {
             writeln!(f, "{line}")?;
         }
         match self.is_clean() {
@@ -67,8 +66,8 @@ impl CancelTree {
         let mut rest = attempts.len() + inside.len();
         for attempt in attempts {
             rest -= 1;
-            let (fork, _) = forks(rest);
-            self.attempt(f, attempt, &format!("{below}{fork}"))?;
+            let (fork, trunk) = forks(rest);
+            self.attempt(f, attempt, &format!("{below}{fork}"), &format!("{below}{trunk}"))?;
         }
         for child in inside {
             rest -= 1;
@@ -81,12 +80,27 @@ impl CancelTree {
         Ok(())
     }
 
-    fn attempt(&self, f: &mut fmt::Formatter<'_>, line: &AttemptLine, head: &str) -> fmt::Result {
+    /// An activity by its newest attempt, and earlier ones whose end nobody saw.
+    fn attempt(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        line: &AttemptLine,
+        head: &str,
+        below: &str,
+    ) -> fmt::Result {
+        self.newest(f, line, head)?;
+        for own in line.unseen.iter().filter(|own| own.attempt != line.attempt) {
+            writeln!(f, "{below}attempt {}: {}", own.attempt, word::unseen(own).1)?;
+        }
+        Ok(())
+    }
+
+    fn newest(&self, f: &mut fmt::Formatter<'_>, line: &AttemptLine, head: &str) -> fmt::Result {
         write!(f, "{head}{} #{}", line.name, line.activity)?;
         if line.attempt > 1 {
             write!(f, " attempt {}", line.attempt)?;
         }
-        write!(f, " {}", fate(line))?;
+        write!(f, " {}", word::fate(line))?;
         if let Some(cause) = &line.cause {
             write!(f, " [{}]", cause.code)?;
         }
@@ -136,30 +150,36 @@ fn short(span: Duration) -> String {
     }
 }
 
-fn fate(line: &AttemptLine) -> &'static str {
-    match line.rung {
-        _ if line.leaked => "was given up, and its code runs on",
-        _ if line.lost => "was lost with its worker",
-        _ if line.running => "is running",
-        _ if line.late => "had succeeded before it could stop",
-        Some(Rung::NeverStarted) => "had never started",
-        Some(Rung::Signal) => "was told, and stopped by itself",
-        Some(Rung::Abort) => "ignored it, and was aborted",
-        Some(Rung::Kill) => "ignored it, and was killed",
-        Some(Rung::Abandon) => "ignored it, and was given up",
-        _ => "is over",
-    }
-}
-
 /// What keeps a tree from being clean, in words.
-pub(super) fn remainder(left: &Leftovers) -> Vec<String> {
+pub(super) fn remainder(left: &Leftovers, from: Option<Time>) -> Vec<String> {
     let rest = left.remainder();
-    let attempt = |what: &str, line: &AttemptLine| {
-        format!("{what}: {} #{} of run {}", line.name, line.activity, line.run)
-    };
-    let leaked = rest.leaked.iter().map(|line| attempt("leaked", line));
-    let lost = rest.lost.iter().map(|line| attempt("lost", line));
+    let name = |line: &AttemptLine| format!("{} #{}", line.name, line.activity);
+    let open = rest.open.iter().map(|line| format!("open: {} ({})", line.workflow_id, line.name));
+    let running = rest.running.iter().map(|line| {
+        format!("running: {} attempt {} of run {}", name(line), line.attempt, line.run)
+    });
+    let waiting = (rest.queued > 0).then(|| format!("waiting: {}", activities(rest.queued)));
+    let unswept = (rest.unswept > 0).then(|| format!("to be swept: {}", rows(rest.unswept)));
+    let unseen = rest.leaked.iter().chain(rest.lost.iter().filter(|line| !line.leaked));
+    let unseen = unseen.flat_map(|line| {
+        let may_run = line.unseen.iter().filter(|own| own.may_run());
+        may_run.map(move |own| {
+            let (what, known) = word::unseen(own);
+            let since = from.map(|from| format!(" since +{}", short(own.since.since(from))));
+            let (attempt, run, since) = (own.attempt, line.run, since.unwrap_or_default());
+            format!("{what}: {} attempt {attempt} of run {run}: {known}{since}", name(line))
+        })
+    });
     let left_alone =
         rest.left.iter().map(|line| format!("left alone: {} ({})", line.workflow_id, line.name));
-    leaked.chain(lost).chain(left_alone).collect()
+    let all = open.chain(running).chain(waiting).chain(unswept);
+    all.chain(unseen).chain(left_alone).collect()
+}
+
+fn activities(count: u64) -> String {
+    format!("{count} activit{}", if count == 1 { "y" } else { "ies" })
+}
+
+fn rows(count: u64) -> String {
+    format!("{count} row{}", if count == 1 { "" } else { "s" })
 }

@@ -134,6 +134,7 @@ fn json_activity(one: &CancelledActivity) -> Value {
         "observed_ms": millis(one.observed),
         "stopped_ms": millis(one.stopped),
         "rung": one.rung.map(|rung| format!("{rung:?}")),
+        "ended": one.ended.map(|kind| format!("{kind:?}")),
         "leaked": one.leaked,
         "lost": one.lost,
         "late": one.late,
