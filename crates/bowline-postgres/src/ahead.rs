@@ -49,7 +49,7 @@ impl Group {
         weight.rows <= limits::GROUP_ROWS && weight.bytes <= limits::GROUP_BYTES
     }
 
-    fn push(&mut self, call: Box<dyn Call>) {
+    pub(crate) fn push(&mut self, call: Box<dyn Call>) {
         self.weight = self.weight.plus(call.weight());
         self.calls.push(call);
     }

@@ -53,8 +53,11 @@ impl Found {
         run: RunId,
         reason: String,
     ) -> Outcome<()> {
-        if set_aside(shared, run, reason.clone(), self.now).await? {
-            self.tell(run, reason);
+        match set_aside(shared, run, reason.clone(), self.now).await {
+            Ok(true) => self.tell(run, reason),
+            // Whoever meets it the next time will do it.
+            Ok(false) | Err(Fault::Locked(_)) => {}
+            Err(fault) => return Err(fault),
         }
         Ok(())
     }

@@ -26,6 +26,11 @@ pub(crate) fn space(run: RunId) -> i64 {
     i64::from(run.namespace.0)
 }
 
+/// The second parts of many ids.
+pub(crate) fn uuids<'r>(runs: impl IntoIterator<Item = &'r RunId>) -> Vec<Uuid> {
+    runs.into_iter().map(|run| uuid(*run)).collect()
+}
+
 pub(crate) fn uuid(run: RunId) -> Uuid {
     Uuid::from_u128(run.uuid)
 }

@@ -275,14 +275,19 @@ async fn candidates(
     };
     let (mut free, mut from): (Vec<(RunId, EventId)>, Spot) =
         (Vec::new(), (i64::MIN, i64::MIN, i64::MIN));
+    let mut passed = false;
     let mut most = wanted.saturating_add(1).clamp(16, limits::LOOK_MAX);
-    let mut marks = std::collections::HashMap::new();
+    let (mut marks, locked) = (std::collections::HashMap::new(), shared.room.lately());
     while free.len() < wanted {
         let rows = look(db, claim, &names, from, most).await?;
         for row in &rows {
             let (run, activity) = (blob::run_id(row, 0)?, EventId(number(row, 2)?));
             from = (row.try_get(3)?, row.try_get(4)?, row.try_get(2)?);
             let marked: i32 = row.try_get(5)?;
+            if locked.contains(&run) {
+                passed = true;
+                continue;
+            }
             if marked > 0 && !marks.contains_key(&run) {
                 marks.insert(run, crate::tx::marks(db, run).await?);
             }
@@ -297,6 +302,9 @@ async fn candidates(
             break;
         }
         most = most.saturating_mul(4).min(limits::LOOK_MAX);
+    }
+    if passed {
+        shared.look_again([Hint::Activity(claim.namespace, claim.queue.clone())]);
     }
     Ok(free)
 }
@@ -375,6 +383,16 @@ async fn start_all(
             Ok((claimed, true))
         }
         Err(Fault::Said(Error::Corrupt { .. })) => Ok((Vec::new(), true)),
+        // Nor must one that somebody has locked: it is looked at again in a moment.
+        Err(Fault::Locked(locked)) if !locked.is_empty() => {
+            shared.look_again([Hint::Activity(claim.namespace, claim.queue.clone())]);
+            let others = found.iter().copied().filter(|(own, _)| !locked.contains(own));
+            let others: Vec<_> = others.collect();
+            match others.is_empty() {
+                true => Ok((Vec::new(), false)),
+                false => Box::pin(start_all(shared, claim, &others)).await,
+            }
+        }
         started => {
             let claimed = started?;
             let all = claimed.len() == found.len();

@@ -18,6 +18,9 @@ pub(crate) enum Fault {
     Away(String),
     /// A change was sent, and no answer came.
     Unsure(String),
+    /// Somebody else has locked these runs, or something else that was needed, for longer than
+    /// anybody waits for it. Nothing was written.
+    Locked(Vec<RunId>),
     /// Somebody else was faster; nothing was written, and trying again will do.
     Lost,
     /// It was decided on rows from memory, and nothing will be written that would compare them
@@ -29,7 +32,8 @@ pub(crate) enum Fault {
 
 /// What the database calls it when others were in the way: a serialization failure, a deadlock, a
 /// lock that was not to be had, a key that somebody else has taken.
-const RACES: [&str; 4] = ["40001", "40P01", "55P03", "23505"];
+const RACES: [&str; 4] = ["40001", "40P01", LOCKED, "23505"];
+const LOCKED: &str = "55P03";
 
 impl Fault {
     /// True for an answer that is given before anything is written: the others of a group need not
@@ -50,6 +54,15 @@ impl Fault {
             Self::Lost | Self::Recalled => true,
             Self::Sql(error) => error.code().is_some_and(|code| RACES.contains(&code.code())),
             Self::Told { code, .. } => code.as_deref().is_some_and(|code| RACES.contains(&code)),
+            _ => false,
+        }
+    }
+
+    /// True if the database was asked to wait so long for a lock, and no longer.
+    pub(crate) fn is_locked(&self) -> bool {
+        match self {
+            Self::Sql(error) => error.code().is_some_and(|code| code.code() == LOCKED),
+            Self::Told { code, .. } => code.as_deref() == Some(LOCKED),
             _ => false,
         }
     }
@@ -103,6 +116,9 @@ impl From<Fault> for Error {
             Fault::Unsure(why) => Self::Unknown(why),
             Fault::Lost | Fault::Recalled => {
                 Self::Busy("others were faster, again and again".into())
+            }
+            Fault::Locked(_) => {
+                Self::Busy("somebody else's transaction has locked what is needed".into())
             }
             Fault::Sql(error) => said(error.code().map(|code| code.code()), shown(&error)),
             Fault::Told { code, text } => said(code.as_deref(), text),

@@ -10,7 +10,8 @@ use crate::{
     aside::{self, Found},
     blob::{self, count},
     db::{Db, Outcome, Value},
-    run,
+    fault::Fault,
+    limits, run,
     shared::Shared,
     tx::{Tx, Wants},
     work,
@@ -18,20 +19,37 @@ use crate::{
 
 pub(crate) async fn fire(shared: &Shared, now: Time, limit: usize) -> Outcome<Fired> {
     let mut found = Found::new(now);
-    let due = due(shared, now, limit, &mut found).await?;
-    let mut fired = ring_readable(shared, Due { due, now }, &mut found).await?;
+    // What is about a run that somebody has locked rings a little later, and keeps nothing else.
+    let mut left = shared.room.lately();
+    let due = due(shared, now, limit, (&left, &mut found)).await?;
+    let mut fired = ring_readable(shared, Due { due, now }, (&mut left, &mut found)).await?;
     fired.aside = found.runs;
     fired.runs.sort_unstable();
     fired.runs.dedup();
     // What rang has rung: if what comes next cannot be told, it is asked for again at once.
     fired.next = look_ahead(shared, now).await.unwrap_or(Some(now));
+    if !left.is_empty() {
+        fired.next = fired.next.map(|next| next.max(now.after(limits::LOOK_AGAIN)));
+    }
     Ok(fired)
 }
 
-/// Rings what can be rung; a run that does not read is put aside, and its alarms are put off.
-async fn ring_readable(shared: &Shared, mut due: Due, found: &mut Found) -> Outcome<Fired> {
+/// Rings what can be rung; a run that does not read is put aside, and its alarms are put off. What
+/// somebody has locked is left for now.
+async fn ring_readable(
+    shared: &Shared,
+    mut due: Due,
+    (left, found): (&mut BTreeSet<RunId>, &mut Found),
+) -> Outcome<Fired> {
     while !due.due.is_empty() {
         let rang = work::attempt(shared, &due, ring_all).await;
+        if let Err(Fault::Locked(locked)) = &rang
+            && !locked.is_empty()
+        {
+            due.due.retain(|(own, _)| !locked.contains(own));
+            left.extend(locked);
+            continue;
+        }
         match found.step(shared, rang).await? {
             Ok(fired) => return Ok(fired),
             Err(run) => {
@@ -60,16 +78,17 @@ struct Due {
 /// were set. Behind the five bytes of its envelope, the value of an alarm is in the order of its
 /// number.
 pub(crate) const DUE: &str = "SELECT namespace, run, due, what FROM @alarms \
-    WHERE due <= $1 ORDER BY due, namespace, run, substring(what FROM 6), what LIMIT $2";
+    WHERE due <= $1 AND NOT run = ANY($3) ORDER BY due, namespace, run, substring(what FROM 6), what LIMIT $2";
 
 async fn due(
     shared: &Shared,
     now: Time,
     limit: usize,
-    found: &mut Found,
+    (but, found): (&BTreeSet<RunId>, &mut Found),
 ) -> Outcome<Vec<(RunId, Alarm)>> {
     let lent = shared.lend().await?;
-    let rows = Db::own(&lent, shared).rows(DUE, &[&now.0, &count(limit)]).await?;
+    let values: [Value<'_>; 3] = [&now.0, &count(limit), &blob::uuids(but)];
+    let rows = Db::own(&lent, shared).rows(DUE, &values).await?;
     drop(lent);
     let mut due = Vec::with_capacity(rows.len());
     for row in &rows {

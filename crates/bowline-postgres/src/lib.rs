@@ -37,6 +37,7 @@ mod owed;
 mod post;
 mod read;
 mod reader;
+mod room;
 mod row;
 mod run;
 mod settings;
@@ -128,6 +129,7 @@ impl PostgresStore {
         for _ in 0..limits::READERS {
             runtime.spawn(reader::work(shared.clone(), asked.clone()));
         }
+        runtime.spawn(room::work(shared.clone()));
         let sender = hint::sender();
         if shared.settings.hints {
             runtime.spawn(hint::notify(shared.clone(), sender.clone()));

@@ -49,6 +49,9 @@ pub(crate) const LOOK_MAX: usize = 4_000;
 pub(crate) const LOOKS_MAX: usize = 100;
 /// How long a claim that has passed over what others had locked waits before it looks again.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How long a run that somebody else has locked is left alone by those who have other things to do,
+/// and the longest pause before it is looked at again.
+pub(crate) const LOCKED_FOR: Duration = Duration::from_millis(250);
 /// Bytes of one notification; the server takes fewer than 8,000.
 pub(crate) const NOTE_BYTES: usize = 7_000;
 /// Notifications that are sent at once; where more would be needed, detail is given up.

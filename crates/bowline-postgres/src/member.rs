@@ -1,15 +1,14 @@
 //! Members enter, report, leave, and are given up. What is late is decided by the database's own
 //! clock, and nobody is given up by one who was out of reach as well.
 
-use std::collections::BTreeSet;
+mod report;
 
-use bowline_core::{ActivityLive, ControlQueue, Epoch, EventId, Holder, Place, RunId, Time, lose};
-use bowline_store::{
-    AttemptHit, AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Proof, Renewal,
-    Renewed, Sighting,
-};
-use futures_util::future::BoxFuture;
+use std::{collections::BTreeSet, sync::Arc};
 
+use bowline_core::{ActivityLive, ControlQueue, Epoch, EventId, Holder, RunId, Time, lose};
+use bowline_store::{AttemptHit, Error, Join, Joined, Renewal, Renewed};
+
+use self::report::Report;
 use crate::{
     activity,
     aside::{self, Found},
@@ -18,7 +17,6 @@ use crate::{
     fate,
     fault::Fault,
     limits,
-    settle::proves,
     shared::Shared,
     tx::{Tx, Wants},
     work,
@@ -90,7 +88,7 @@ pub(crate) async fn extend(db: Db<'_>, epoch: Epoch, lease: std::time::Duration)
     Ok(!extended.is_empty())
 }
 
-pub(crate) async fn renew(shared: &Shared, renewal: &Renewal) -> Outcome<Renewed> {
+pub(crate) async fn renew(shared: &Arc<Shared>, renewal: &Renewal) -> Outcome<Renewed> {
     let epoch = renewal.epoch;
     let lent = shared.lend().await?;
     if !extend(Db::own(&lent, shared), epoch, renewal.lease).await? {
@@ -103,7 +101,7 @@ pub(crate) async fn renew(shared: &Shared, renewal: &Renewal) -> Outcome<Renewed
     let heartbeats =
         match renewal.heartbeats.is_empty() && renewal.sightings.is_empty() && marked.is_empty() {
             true => Vec::new(),
-            false => report_readable(shared, renewal, marked, &mut found).await?,
+            false => report::all(shared, Report::of(renewal, marked), &mut found).await?,
         };
     let mut cancels = cancels(shared, epoch, &mut found).await?;
     if !renewal.controls.is_empty() {
@@ -130,79 +128,6 @@ async fn inventory(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<(RunId, EventId)>> {
 pub(crate) const INVENTORY: &str = "SELECT namespace, run, number FROM @activities \
     WHERE epoch = $1 ORDER BY namespace, run, number";
 
-struct Report<'r> {
-    renewal: &'r Renewal,
-    /// Started attempts of the member that a mark may cover.
-    marked: Vec<(RunId, EventId)>,
-    /// Runs that do not read. Code whose end nobody can write down, and whom no cancel can reach,
-    /// must not go on: nobody knows of its attempts.
-    unreadable: BTreeSet<RunId>,
-}
-
-/// Reports of what reads.
-async fn report_readable(
-    shared: &Shared,
-    renewal: &Renewal,
-    marked: Vec<(RunId, EventId)>,
-    found: &mut Found,
-) -> Outcome<Vec<HeartbeatReply>> {
-    let mut all = Report { renewal, marked, unreadable: BTreeSet::new() };
-    loop {
-        let reported = work::attempt(shared, &all, report).await;
-        match found.step(shared, reported).await? {
-            Ok(replies) => return Ok(replies),
-            Err(run) if all.unreadable.insert(run) => {}
-            Err(run) => return Err(Error::Backend(format!("run {run} is met again")).into()),
-        }
-    }
-}
-
-fn report<'t>(
-    tx: &'t mut Tx<'_>,
-    report: &'t Report<'_>,
-) -> BoxFuture<'t, Outcome<Vec<HeartbeatReply>>> {
-    Box::pin(async move {
-        let Report { renewal, marked, unreadable } = report;
-        let reads = |run: &RunId| !unreadable.contains(run);
-        let marked = || marked.iter().filter(|(run, _)| reads(run));
-        let mut wants = Wants::default();
-        let beats = renewal.heartbeats.iter().map(|beat| beat.attempt);
-        let seen = renewal.sightings.iter().map(|seen| seen.attempt);
-        for AttemptRef { run, activity, .. } in beats.chain(seen).filter(|own| reads(&own.run)) {
-            wants.runs.insert(run);
-            wants.activities.insert((run, activity));
-        }
-        wants.runs.extend(marked().map(|(run, _)| *run));
-        wants.activities.extend(marked());
-        wants.epochs.insert(renewal.epoch);
-        for beat in &renewal.heartbeats {
-            if let Proof::Native(fence) = &beat.proof {
-                wants.epochs.insert(fence.epoch);
-            }
-        }
-        tx.prefetch(wants).await?;
-        for (run, activity) in marked() {
-            if tx.find(*run).await?.is_some()
-                && let Some(mut own) = tx.activity(*run, *activity).await?
-                && own.live.started().is_some()
-            {
-                tx.fold(&mut own, renewal.now).await?;
-            }
-        }
-        let mut replies = Vec::with_capacity(renewal.heartbeats.len());
-        for beat in &renewal.heartbeats {
-            replies.push(match reads(&beat.attempt.run) {
-                true => heartbeat(tx, beat, renewal.now).await?,
-                false => HeartbeatReply::Gone,
-            });
-        }
-        for sighting in renewal.sightings.iter().filter(|seen| reads(&seen.attempt.run)) {
-            sight(tx, sighting).await?;
-        }
-        Ok(replies)
-    })
-}
-
 /// Started attempts of a member, in runs that have marks, and whose rows say nothing of a cancel.
 async fn marked(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<(RunId, EventId)>> {
     let rows = db.rows(MARKED, &[&int(epoch.0)]).await?;
@@ -212,50 +137,6 @@ async fn marked(db: Db<'_>, epoch: Epoch) -> Outcome<Vec<(RunId, EventId)>> {
 pub(crate) const MARKED: &str = "SELECT a.namespace, a.run, a.number FROM @activities a \
     JOIN @runs r ON r.namespace = a.namespace AND r.run = a.run \
     WHERE a.epoch = $1 AND NOT a.cancelled AND r.marked > 0";
-
-async fn heartbeat(tx: &mut Tx<'_>, beat: &Heartbeat, now: Time) -> Outcome<HeartbeatReply> {
-    let AttemptRef { run, activity, attempt } = beat.attempt;
-    if tx.find(run).await?.is_none() {
-        return Ok(HeartbeatReply::Gone);
-    }
-    let Some(mut own) = tx.activity(run, activity).await? else { return Ok(HeartbeatReply::Gone) };
-    let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
-    let Some(start) = start else { return Ok(HeartbeatReply::Gone) };
-    if !proves(tx, &beat.proof, &start.holder).await? {
-        return Ok(HeartbeatReply::Gone);
-    }
-    tx.fold(&mut own, now).await?;
-    if let Place::Started(start) = &mut own.live.place {
-        start.heard_at = now;
-    }
-    if let Some(details) = &beat.details {
-        own.live.heartbeat = Some(details.clone());
-    }
-    tx.update(&own);
-    Ok(match &own.live.cancel {
-        Some(record) => HeartbeatReply::Cancelled(record.cause.clone()),
-        None => HeartbeatReply::Alive,
-    })
-}
-
-async fn sight(tx: &mut Tx<'_>, sighting: &Sighting) -> Outcome<()> {
-    let AttemptRef { run, activity, attempt } = sighting.attempt;
-    if tx.find(run).await?.is_none() {
-        return Ok(());
-    }
-    let Some(mut own) = tx.activity(run, activity).await? else { return Ok(()) };
-    if own.live.attempt != attempt {
-        return Ok(());
-    }
-    let Some(record) = &mut own.live.cancel else { return Ok(()) };
-    let before = (record.delivered_at, record.observed_at);
-    record.delivered_at = record.delivered_at.or(Some(sighting.delivered_at));
-    record.observed_at = record.observed_at.or(sighting.observed_at);
-    if before != (record.delivered_at, record.observed_at) {
-        tx.update(&own);
-    }
-    Ok(())
-}
 
 /// Every cancel that stands against an attempt of the member.
 async fn cancels(shared: &Shared, epoch: Epoch, found: &mut Found) -> Outcome<Vec<AttemptHit>> {
@@ -340,7 +221,8 @@ pub(crate) async fn held_attempts(
 ) -> Outcome<Vec<Lost>> {
     let lent = shared.lend().await?;
     let of = of.map(|epoch| int(epoch.0));
-    let values: [Value<'_>; 2] = [&of, &count(limit)];
+    let but = blob::uuids(&shared.room.lately());
+    let values: [Value<'_>; 3] = [&of, &count(limit), &but];
     let rows = Db::own(&lent, shared).rows(HELD_ATTEMPTS, &values).await?;
     rows.iter()
         .map(|row| {
@@ -357,7 +239,7 @@ pub(crate) async fn held_attempts(
 
 pub(crate) const HELD_ATTEMPTS: &str = "SELECT a.namespace, a.run, a.number, a.epoch, m.state \
     FROM @members m JOIN @activities a ON a.epoch = m.epoch \
-    WHERE m.state <> 0 AND ($1::int8 IS NULL OR m.epoch = $1::int8) \
+    WHERE m.state <> 0 AND ($1::int8 IS NULL OR m.epoch = $1::int8) AND NOT a.run = ANY($3) \
     ORDER BY a.namespace, a.run, a.number LIMIT $2";
 
 /// Runs that dead members hold, or this one.
@@ -371,8 +253,9 @@ pub(crate) async fn held_runs(
     let sql = "SELECT r.namespace, r.run, r.epoch FROM @members m \
                JOIN @runs r ON r.epoch = m.epoch \
                WHERE m.state <> 0 AND ($1::int8 IS NULL OR m.epoch = $1::int8) \
-               ORDER BY r.namespace, r.run LIMIT $2";
-    let values: [Value<'_>; 2] = [&of, &count(limit)];
+               AND NOT r.run = ANY($3) ORDER BY r.namespace, r.run LIMIT $2";
+    let but = blob::uuids(&shared.room.lately());
+    let values: [Value<'_>; 3] = [&of, &count(limit), &but];
     let rows = Db::own(&lent, shared).rows(sql, &values).await?;
     rows.iter().map(|row| Ok((blob::run_id(row, 0)?, Epoch(number(row, 2)?)))).collect()
 }
@@ -383,6 +266,11 @@ pub(crate) async fn lose_all(shared: &Shared, lost: &[Lost], found: &mut Found) 
     let mut lost = lost.to_vec();
     while !lost.is_empty() {
         let done = lose_some(shared, &lost, found.now).await;
+        if let Some(locked) = locked(&done) {
+            // A later sweep will do.
+            lost.retain(|lost| !locked.contains(&lost.run));
+            continue;
+        }
         let Err(run) = found.step(shared, done).await? else { return Ok(()) };
         // One of its attempts does not read, or all of them.
         for one in lost.extract_if(.., |lost| lost.run == run) {
@@ -390,11 +278,20 @@ pub(crate) async fn lose_all(shared: &Shared, lost: &[Lost], found: &mut Found) 
                 Err(Fault::Said(Error::Corrupt { .. })) => {
                     aside::give_up_attempt(shared, run, one.activity).await?;
                 }
+                Err(Fault::Locked(_)) => {}
                 done => done?,
             }
         }
     }
     Ok(())
+}
+
+/// The runs because of which something was not done, since somebody has locked them.
+fn locked<T>(done: &Outcome<T>) -> Option<Vec<RunId>> {
+    match done {
+        Err(Fault::Locked(locked)) if !locked.is_empty() => Some(locked.clone()),
+        _ => None,
+    }
 }
 
 async fn lose_some(shared: &Shared, lost: &[Lost], now: Time) -> Outcome<()> {
@@ -439,6 +336,10 @@ pub(crate) async fn release_all(
     let mut held = held.to_vec();
     loop {
         let done = release_some(shared, &held).await;
+        if let Some(locked) = locked(&done) {
+            held.retain(|(own, _)| !locked.contains(own));
+            continue;
+        }
         let Err(run) = found.step(shared, done).await? else { return Ok(()) };
         aside::give_up_run(shared, run).await?;
         held.retain(|(own, _)| *own != run);

@@ -22,6 +22,7 @@ use crate::{
     fault::Fault,
     held::Held,
     owed::Owed,
+    room::Room,
     settings::Settings,
     statistics::Growth,
     sweep::Cursor,
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) listeners: Listeners,
     pub(crate) asks: Asks,
     pub(crate) ahead: Ahead,
+    /// Calls that wait for what somebody else has locked.
+    pub(crate) room: Room,
     pub(crate) held: Arc<Held>,
     pub(crate) owed: Mutex<Owed>,
     pub(crate) cursor: Mutex<Cursor>,
@@ -100,6 +103,7 @@ impl Shared {
             listeners: Listeners::default(),
             asks: Asks::default(),
             ahead: Ahead::default(),
+            room: Room::default(),
             held,
             owed: Mutex::default(),
             cursor: Mutex::default(),
@@ -170,6 +174,7 @@ impl Shared {
         self.stop();
         self.closing.store(true, Ordering::SeqCst);
         self.ahead.close();
+        self.room.close();
         self.pool.close();
         self.side.close();
         self.reads.close();

@@ -8,7 +8,10 @@
 
 mod load;
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
 
 use bowline_core::{
     ActivityLive, Alarm, Batch, Birth, Epoch, EventId, Message, Namespace, Number, RunId, Time,
@@ -28,6 +31,7 @@ use crate::{
     owed::Debt,
     run::Run,
     shared::Shared,
+    work,
     write::{LabelEdit, Writes},
 };
 
@@ -56,6 +60,10 @@ pub(crate) struct Tx<'a> {
     pub(crate) writes: Writes,
     pub(crate) hints: BTreeSet<Hint>,
     edits: u64,
+    /// How long the statement waits for what somebody else has locked.
+    wait: Option<Duration>,
+    /// Runs that were locked, or were to be.
+    locks: parking_lot::Mutex<BTreeSet<RunId>>,
 }
 
 /// Where the rows come from that are decided on.
@@ -122,7 +130,23 @@ impl<'a> Tx<'a> {
             writes: Writes::default(),
             hints: BTreeSet::new(),
             edits: 0,
+            wait: None,
+            locks: parking_lot::Mutex::default(),
         }
+    }
+
+    /// It waits only so long for what somebody else has locked.
+    pub(crate) fn wait_for(&mut self, wait: Duration) {
+        self.wait = Some(wait);
+    }
+
+    /// The runs that were looked at, or were to be locked.
+    pub(crate) fn looked_at(&self) -> Vec<RunId> {
+        let here = |slot: &Slot| matches!(slot, Slot::Here(loaded) if loaded.before.is_some());
+        let known = self.runs.iter().filter(|(_, slot)| here(slot)).map(|(run, _)| *run);
+        let mut all = self.locks.lock().clone();
+        all.extend(known);
+        all.into_iter().collect()
     }
 
     /// Rises with everything that is to be written: an answer that refuses must leave it alone.
@@ -137,7 +161,8 @@ impl<'a> Tx<'a> {
         }
         self.stand();
         self.gather();
-        let writes = std::mem::take(&mut self.writes);
+        let mut writes = std::mem::take(&mut self.writes);
+        writes.wait = self.wait.filter(|_| commits).map(work::millis);
         let added = writes.born.len() + writes.new_activities.len();
         writes.statement().send(self.db, commits).await?;
         self.shared.growth.add(added);

@@ -29,6 +29,9 @@ use crate::{
 pub(crate) struct Writes {
     /// Runs that were looked at, and what stood on them.
     pub(crate) fences: Vec<(RunId, i64)>,
+    /// How long it waits for rows that somebody else has locked, in milliseconds; as long as the
+    /// transaction says, if that is somebody else's.
+    pub(crate) wait: Option<i64>,
     /// Members that were taken to be alive.
     pub(crate) epochs: Vec<Epoch>,
     pub(crate) born: Vec<Run>,

@@ -5,7 +5,7 @@
 //! Out:   rows, then hints, then answers, in that order.
 //! Never: answers before the statement is committed, or waits for company.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bowline_store::Error;
 use futures_util::future::{BoxFuture, FutureExt};
@@ -15,6 +15,9 @@ use crate::{
     ahead,
     call::{Call, Wake},
     db::Outcome,
+    fault::Fault,
+    limits,
+    room::Waiter,
     shared::Shared,
     tx::{Tx, Wants},
     work::{self, Work},
@@ -26,28 +29,44 @@ pub(crate) async fn work(shared: Arc<Shared>, calls: Arc<Mutex<Gate>>) {
         let group = calls.lock().await.next(&shared.ahead).await;
         let Some(group) = group else { return };
         if group.after.is_empty() {
-            carry_out(&shared, group).await;
+            go(&shared, group).await;
             continue;
         }
         // A lane that waited for another one would keep everybody else waiting, too.
         let shared = shared.clone();
         tokio::spawn(async move {
             shared.ahead.wait(&group.after).await;
-            carry_out(&shared, group).await;
+            go(&shared, group).await;
         });
     }
 }
 
-async fn carry_out(shared: &Shared, mut group: ahead::Group) {
-    let worked = AssertUnwindSafe(run(shared, &mut group.calls)).catch_unwind().await;
+/// Whatever needs what somebody else has locked waits elsewhere; the rest is carried out.
+async fn go(shared: &Shared, mut group: ahead::Group) {
+    shared.room.divert(shared, &mut group);
+    let stuck = carry_out(shared, group, shared.settings.locks).await;
+    shared.room.put(shared, stuck);
+}
+
+/// Answers with those calls that have to wait for what somebody else has locked.
+pub(crate) async fn carry_out(
+    shared: &Shared,
+    mut group: ahead::Group,
+    wait: Duration,
+) -> Vec<Waiter> {
+    let worked = AssertUnwindSafe(run(shared, &mut group.calls, wait)).catch_unwind().await;
+    let is_broken = worked.is_err();
+    let stuck = worked.unwrap_or_default();
+    group.starts.retain(|run| !stuck.iter().any(|own| own.begins(*run)));
     shared.ahead.written(&group.starts);
-    if worked.is_err() {
+    if is_broken {
         let error = Error::Backend("a bug in the store: it panicked, see above".into());
         for call in &mut group.calls {
             (0..call.items()).for_each(|item| call.fail(item, error.clone()));
         }
     }
     group.calls.into_iter().for_each(|call| call.answer());
+    stuck
 }
 
 /// Where calls come in, and one that did not fit into the last group.
@@ -79,12 +98,52 @@ impl Gate {
     }
 }
 
-async fn run(shared: &Shared, calls: &mut [Box<dyn Call>]) {
-    let items: usize = calls.iter().map(|call| call.items()).sum();
-    if items == 0 {
-        return;
+/// Carries calls out, together if that goes well. Takes those out that somebody else's lock keeps
+/// waiting, and answers with them.
+fn run<'c>(
+    shared: &'c Shared,
+    calls: &'c mut Vec<Box<dyn Call>>,
+    wait: Duration,
+) -> BoxFuture<'c, Vec<Waiter>> {
+    Box::pin(async move {
+        let mut stuck = Vec::new();
+        while calls.iter().any(|call| call.items() > 0) {
+            match work::within(shared, &mut Group(&mut *calls), wait).await {
+                Ok(()) => break,
+                Err(Fault::Locked(locked)) => {
+                    let picked = Waiter::pick(calls, &locked);
+                    if picked.is_empty() {
+                        stuck.extend(halves(shared, calls).await);
+                        break;
+                    }
+                    stuck.extend(picked);
+                }
+                Err(fault) => {
+                    one_by_one(shared, calls, fault).await;
+                    break;
+                }
+            }
+        }
+        stuck
+    })
+}
+
+/// Somebody has locked what one of the calls needs, and it is not known which: each half goes by
+/// itself, and nothing overtakes the start that it is about.
+async fn halves(shared: &Shared, calls: &mut Vec<Box<dyn Call>>) -> Vec<Waiter> {
+    if calls.len() < 2 {
+        return Waiter::all(calls);
     }
-    let Err(fault) = work::until_done(shared, &mut Group(&mut *calls)).await else { return };
+    let mut second = calls.split_off(calls.len() / 2);
+    let mut stuck = run(shared, calls, limits::LOOK_AGAIN).await;
+    stuck.extend(Waiter::after(&mut second, &stuck));
+    stuck.extend(run(shared, &mut second, limits::LOOK_AGAIN).await);
+    calls.append(&mut second);
+    stuck
+}
+
+async fn one_by_one(shared: &Shared, calls: &mut [Box<dyn Call>], fault: Fault) {
+    let items: usize = calls.iter().map(|call| call.items()).sum();
     // Alone it would go wrong in the same way, or wait just as long.
     if items == 1 || fault.is_common() {
         let error = Error::from(fault);

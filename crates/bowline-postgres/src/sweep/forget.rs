@@ -93,7 +93,10 @@ pub(super) async fn runs(
         if room.spend(1) {
             return Ok(true);
         }
-        work::attempt(shared, &run, bury).await?;
+        match work::attempt(shared, &run, bury).await {
+            Err(Fault::Locked(_)) => {}
+            buried => buried?,
+        }
     }
     // Where all may not go yet, looking at the others can wait for the next time.
     Ok(more && room.0 < before)

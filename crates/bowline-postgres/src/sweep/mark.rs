@@ -9,6 +9,7 @@ use crate::{
     aside::Found,
     blob::{self, count, int, number},
     db::{Db, Outcome, Value},
+    fault::Fault,
     shared::Shared,
     tx::Tx,
     work,
@@ -25,6 +26,10 @@ pub(super) async fn fold_all(shared: &Shared, room: &mut Room, found: &mut Found
         let folding = Folding { run, number, room: room.0 };
         seen = Some((run, number));
         let folded = work::attempt(shared, &folding, fold_mark).await;
+        if matches!(folded, Err(Fault::Locked(_))) {
+            // The next sweep will do.
+            continue;
+        }
         let Ok(folded) = found.step(shared, folded).await? else { continue };
         room.spend(folded.rows);
         if !folded.whole {

@@ -9,6 +9,7 @@ use crate::{
     aside::Found,
     blob,
     db::{Db, Outcome, Value},
+    fault::Fault,
     owed::{Planned, plan},
     shared::Shared,
     tx::Tx,
@@ -29,6 +30,10 @@ pub(super) async fn materialise(
         }
         let paying = Paying { run, room: room.0, now: found.now };
         let paid = work::attempt(shared, &paying, pay).await;
+        if matches!(paid, Err(Fault::Locked(_))) {
+            unreadable = Some(run);
+            continue;
+        }
         let Ok(paid) = found.step(shared, paid).await? else {
             unreadable = Some(run);
             continue;

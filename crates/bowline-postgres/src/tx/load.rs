@@ -136,6 +136,9 @@ impl Tx<'_> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
+        if self.trust == Trust::Locks {
+            self.locks.lock().extend(ids);
+        }
         let (spaces, uuids) = run::keys(ids);
         let rows = self.db.rows(&self.runs_text(), &[&spaces, &uuids]).await?;
         rows.iter().map(|row| Ok((blob::run_id(row, 0)?, run::read(row)))).collect()

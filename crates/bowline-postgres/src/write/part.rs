@@ -23,10 +23,14 @@ impl Statement {
         let keys = self.keys(writes.fences.iter().map(|(run, _)| *run));
         let revs: Vec<i64> = writes.fences.iter().map(|(_, rev)| *rev).collect();
         let revs = self.value(revs, "int8[]");
+        let wait = self.value(writes.wait.map(|wait| wait.to_string()), "text");
+        // How long it waits is said once, before the first row, and ends with the transaction.
         self.parts.push(format!(
             "seen AS MATERIALIZED (SELECT r.rev = w.rev AS same \
              FROM unnest({keys}, {revs}) AS w (namespace, run, rev) \
              JOIN @runs r ON r.namespace = w.namespace AND r.run = w.run \
+             WHERE (SELECT set_config('lock_timeout', \
+                 coalesce({wait}, current_setting('lock_timeout')), true)) IS NOT NULL \
              ORDER BY r.namespace, r.run FOR UPDATE OF r)"
         ));
         let epochs: Vec<i64> = writes.epochs.iter().map(|epoch| int(epoch.0)).collect();

@@ -149,7 +149,9 @@ fn close(store: &PostgresStore, uuid: u128) {
 #[test]
 fn a_run_with_a_receipt_is_not_forgotten_at_the_same_moment() {
     let place = Place::new();
-    let open = || PostgresStore::open_with(&place.url(), place.settings()).expect("it opens");
+    let mut settings = place.settings();
+    settings.locks = Duration::from_secs(20);
+    let open = || PostgresStore::open_with(&place.url(), settings.clone()).expect("it opens");
     let (one, two) = (open(), open());
     let join = Join::new("test", Duration::from_secs(60), NOW);
     let epoch = wait(two.join(join)).expect("it joins").epoch;

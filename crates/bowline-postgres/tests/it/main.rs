@@ -5,6 +5,7 @@ mod crowd;
 mod fault;
 mod held;
 mod list;
+mod locked;
 mod messages;
 mod open;
 mod place;
