@@ -129,7 +129,8 @@ number! {
     EventId(u64);
     /// The position of a message in its run's inbox, from 1.
     Number(u64);
-    /// How many commits a run has seen; a commit names the one it was decided on.
+    /// Rises with each commit that a run has seen, by however much; a commit names the one it was
+    /// decided on.
     Version(u64);
     /// One opening of a store by a member; durable, never repeated.
     Epoch(u64);

@@ -7,6 +7,7 @@ use crate::{
     blob::{self, int},
     db::{Db, Outcome, Value},
     fault::Fault,
+    nonce::next_rev,
     shared::Shared,
     work,
 };
@@ -106,8 +107,12 @@ async fn quarantine(
     .await;
     match aside {
         Err(Fault::Said(Error::Corrupt { .. })) => {
-            let sql = "UPDATE @runs SET rev = rev + 1, turn_at = NULL, intake_at = NULL, \
-                       remote_at = NULL WHERE namespace = $1 AND run = $2";
+            let sql = concat!(
+                "UPDATE @runs AS r SET rev = ",
+                next_rev!(),
+                ", turn_at = NULL, intake_at = NULL, remote_at = NULL \
+                 WHERE namespace = $1 AND run = $2"
+            );
             change(shared, sql, id).await?;
             Ok(true)
         }
@@ -118,8 +123,12 @@ async fn quarantine(
 /// A member that is gone has a run no longer that does not read, or whoever gives back what such
 /// members had would meet it again and again.
 pub(crate) async fn give_up_run(shared: &Shared, id: RunId) -> Outcome<()> {
-    let sql = "UPDATE @runs SET rev = rev + 1, epoch = NULL WHERE namespace = $1 AND run = $2 \
-               AND epoch IN (SELECT epoch FROM @members WHERE state <> 0)";
+    let sql = concat!(
+        "UPDATE @runs AS r SET rev = ",
+        next_rev!(),
+        ", epoch = NULL WHERE namespace = $1 AND run = $2 \
+         AND epoch IN (SELECT epoch FROM @members WHERE state <> 0)"
+    );
     change(shared, sql, id).await
 }
 

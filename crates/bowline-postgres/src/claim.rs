@@ -16,7 +16,9 @@ use crate::{
     blob::{self, count, int, number},
     db::{Db, Outcome, Value},
     fault::Fault,
-    limits, read, run,
+    limits,
+    nonce::next_rev,
+    read, run,
     shared::Shared,
     tx::{Tx, Wants},
     work,
@@ -145,8 +147,9 @@ pub(crate) const TURNS: &str = concat!(
          ORDER BY c.turn_at LIMIT $7",
         "turn"
     ),
-    "UPDATE @runs AS r SET rev = r.rev + 1, turn_at = NULL, epoch = $5::int8, \
-     counter = $6::int8 + p.place",
+    "UPDATE @runs AS r SET rev = ",
+    next_rev!(),
+    ", turn_at = NULL, epoch = $5::int8, counter = $6::int8 + p.place",
     taken!()
 );
 

@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 use crate::{
     activity::Activity,
     db::Outcome,
-    limits, settle,
+    limits, nonce, settle,
     tx::{Tx, Wants},
 };
 
@@ -62,10 +62,14 @@ pub(crate) fn commit<'t>(
         if !run.is_open() {
             return Err(run.closed().into());
         }
-        if run.head.version != commit.expected {
+        if run.head.version != commit.expected || commit.consumed > run.head.inbox {
             return Err(Error::Conflict.into());
         }
         let (holder, next_event) = (run.head.holder, run.head.next_event);
+        let consumes = commit.consumed > run.head.consumed || !commit.forgotten.is_empty();
+        if consumes && tx.shared.past.doubts(commit.run, commit.id) {
+            return Err(Error::Conflict.into());
+        }
         if let Some(fence) = commit.fence {
             tx.alive(fence.epoch).await?;
             if holder != Some(fence) {
@@ -175,7 +179,9 @@ fn consume(tx: &mut Tx<'_>, commit: &Commit) {
 
 fn write_head(tx: &mut Tx<'_>, commit: &Commit) {
     let head = &mut tx.edit(commit.run).head;
+    let version = nonce::version(head.version, commit.id);
     head.take(commit);
+    head.version = version;
     if commit.close.as_ref().is_some_and(|close| close.delete) {
         tx.label(commit.run).deleted = true;
         tx.hints.insert(Hint::Sweep);

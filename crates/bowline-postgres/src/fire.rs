@@ -78,7 +78,8 @@ struct Due {
 /// were set. Behind the five bytes of its envelope, the value of an alarm is in the order of its
 /// number.
 pub(crate) const DUE: &str = "SELECT namespace, run, due, what FROM @alarms \
-    WHERE due <= $1 AND NOT run = ANY($3) ORDER BY due, namespace, run, substring(what FROM 6), what LIMIT $2";
+    WHERE due <= $1 AND NOT run = ANY($3) \
+    ORDER BY due, namespace, run, substring(what FROM 6), what LIMIT $2";
 
 async fn due(
     shared: &Shared,

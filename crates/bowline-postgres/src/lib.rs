@@ -33,7 +33,9 @@ mod leftovers;
 mod limits;
 mod member;
 mod migrate;
+mod nonce;
 mod owed;
+mod past;
 mod post;
 mod read;
 mod reader;
@@ -64,7 +66,9 @@ use deadpool_postgres::{
 use tokio::{runtime::Runtime, sync::mpsc};
 use tokio_postgres::Config;
 
-use crate::{call::Call, fault::shown, held::Held, shared::Shared, tls::Tls, writer::Gate};
+use crate::{
+    call::Call, fault::shown, held::Held, past::Past, shared::Shared, tls::Tls, writer::Gate,
+};
 
 pub use guest::{Bound, Cells, Guest, Unanswered};
 pub use settings::Settings;
@@ -116,9 +120,11 @@ impl PostgresStore {
         let side = build(pool(&config, &tls, &settings, SIDE))?;
         let reads = build(pool(&config, &tls, &settings, READS))?;
         let pool = pool(&config, &tls, &settings, calls);
-        let pool = build(pool.post_create(forgetting(held.clone())))?;
+        let past = Arc::new(Past::default());
+        let pool = pool.post_create(forgetting(held.clone())).post_create(meeting(past.clone()));
+        let pool = build(pool)?;
         let lanes = settings.lanes.clamp(1, settings.connections.max(2));
-        let shared = Arc::new(Shared::new([pool, side, reads], settings, identity, held));
+        let shared = Arc::new(Shared::new([pool, side, reads], settings, identity, (held, past)));
         let (calls, incoming) = mpsc::channel(limits::CALLS_MAX);
         let gate = Arc::new(tokio::sync::Mutex::new(Gate { calls: incoming, left: None }));
         for _ in 0..lanes {
@@ -221,6 +227,21 @@ fn forgetting(held: Arc<Held>) -> Hook {
     Hook::sync_fn(move |_, _| {
         held.forget_all();
         Ok(())
+    })
+}
+
+/// Asks each server who it is. One that cannot tell is taken for the same as ever.
+fn meeting(past: Arc<Past>) -> Hook {
+    Hook::async_fn(move |client, _| {
+        let past = past.clone();
+        Box::pin(async move {
+            if let Ok(row) = client.query_one(past::SERVER, &[]).await
+                && let Ok(server) = row.try_get(0)
+            {
+                past.meet(server);
+            }
+            Ok(())
+        })
     })
 }
 

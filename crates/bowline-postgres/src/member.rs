@@ -16,7 +16,7 @@ use crate::{
     db::{Db, Outcome, Value},
     fate,
     fault::Fault,
-    limits,
+    limits, nonce,
     shared::Shared,
     tx::{Tx, Wants},
     work,
@@ -44,18 +44,21 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
     let (host, boot) = (process.map(|own| own.host.as_str()), process.map(|own| own.boot.as_str()));
     let (pid, started) =
         (process.map(|own| i64::from(own.pid)), process.map(|own| int(own.started)));
-    let sql = "WITH next AS (\
-                   UPDATE @counters SET value = value + 1 WHERE name = 'epoch' RETURNING value) \
-               INSERT INTO @members \
-               (epoch, identity, state, lease, joined_at, renewed_at, contact_since, \
-               origin, host, boot, pid, started) \
-               SELECT value, $1, 0, $2::float8 * interval '1 microsecond', \
-               clock_timestamp(), clock_timestamp(), clock_timestamp(), \
-               coalesce((SELECT origin FROM @members WHERE epoch = $3::int8), $3::int8, value), \
-               $4, $5, $6, $7 FROM next RETURNING epoch";
-    let identity = join.identity.as_str();
-    let values: [Value<'_>; 7] = [&identity, &lease, &again, &host, &boot, &pid, &started];
-    let rows = db.change(sql, &values).await?;
+    let sql = format!(
+        "WITH next AS (UPDATE @counters \
+             SET value = greatest(value + 1 + $8::int8, {}) WHERE name = 'epoch' RETURNING value) \
+         INSERT INTO @members \
+         (epoch, identity, state, lease, joined_at, renewed_at, contact_since, \
+         origin, host, boot, pid, started) \
+         SELECT value, $1, 0, $2::float8 * interval '1 microsecond', \
+         clock_timestamp(), clock_timestamp(), clock_timestamp(), \
+         coalesce((SELECT origin FROM @members WHERE epoch = $3::int8), $3::int8, value), \
+         $4, $5, $6, $7 FROM next RETURNING epoch",
+        nonce::EPOCH
+    );
+    let (identity, drawn) = (join.identity.as_str(), nonce::draw());
+    let values: [Value<'_>; 8] = [&identity, &lease, &again, &host, &boot, &pid, &started, &drawn];
+    let rows = db.change(&sql, &values).await?;
     let row = rows.first().ok_or_else(|| Error::Backend("no epoch was given".into()))?;
     let epoch = Epoch(number(row, 0)?);
     // Another engine in the same process has given up what the one before was. Whoever was given

@@ -22,6 +22,7 @@ use crate::{
     fault::Fault,
     held::Held,
     owed::Owed,
+    past::Past,
     room::Room,
     settings::Settings,
     statistics::Growth,
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     /// Calls that wait for what somebody else has locked.
     pub(crate) room: Room,
     pub(crate) held: Arc<Held>,
+    pub(crate) past: Arc<Past>,
     pub(crate) owed: Mutex<Owed>,
     pub(crate) cursor: Mutex<Cursor>,
     pub(crate) growth: Growth,
@@ -91,7 +93,7 @@ impl Shared {
         [pool, side, reads]: [Pool; 3],
         settings: Settings,
         identity: i64,
-        held: Arc<Held>,
+        (held, past): (Arc<Held>, Arc<Past>),
     ) -> Self {
         Self {
             pool,
@@ -105,6 +107,7 @@ impl Shared {
             ahead: Ahead::default(),
             room: Room::default(),
             held,
+            past,
             owed: Mutex::default(),
             cursor: Mutex::default(),
             growth: Growth::default(),

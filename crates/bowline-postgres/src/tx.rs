@@ -28,6 +28,7 @@ use crate::{
     db::{Db, Outcome},
     held::Rows,
     inbox::Mail,
+    nonce,
     owed::Debt,
     run::Run,
     shared::Shared,
@@ -93,6 +94,8 @@ struct Loaded {
     dirty: bool,
     /// Its rows go.
     gone: bool,
+    /// Its `rev` once it is written.
+    next: i64,
 }
 
 /// The newest run of a workflow id, and how many came before it.
@@ -199,12 +202,14 @@ impl<'a> Tx<'a> {
         let mut places = HashMap::with_capacity(self.runs.len());
         for (id, slot) in self.runs.drain() {
             let Slot::Here(loaded) = slot else { continue };
-            let Loaded { mut run, before, dirty, gone } = *loaded;
+            let Loaded { mut run, dirty, gone, next, .. } = *loaded;
             if gone || run.head.holder.is_none() {
                 self.shared.held.forget(id);
                 continue;
             }
-            run.rev += i64::from(dirty && before.is_some());
+            if dirty {
+                run.rev = next;
+            }
             places.insert(id, all.len());
             all.push(Rows { run, activities: Vec::new() });
         }
@@ -244,16 +249,18 @@ impl<'a> Tx<'a> {
 
     /// Everything that was changed in memory becomes rows to write.
     fn gather(&mut self) {
-        for (id, slot) in &self.runs {
+        for (id, slot) in &mut self.runs {
             let Slot::Here(loaded) = slot else { continue };
+            loaded.next = nonce::after(loaded.run.rev);
+            let written = |loaded: &Loaded| Run { rev: loaded.next, ..loaded.run.clone() };
             if loaded.before.is_some() {
                 self.writes.fences.push((*id, loaded.run.rev));
             }
             match (loaded.gone, loaded.before.is_some()) {
                 (true, true) => self.writes.buried.push((*id, loaded.run.head.started_at)),
                 (true, false) => {}
-                (false, false) => self.writes.born.push(loaded.run.clone()),
-                (false, true) if loaded.dirty => self.writes.runs.push(loaded.run.clone()),
+                (false, false) => self.writes.born.push(written(loaded)),
+                (false, true) if loaded.dirty => self.writes.runs.push(written(loaded)),
                 (false, true) => {}
             }
         }
@@ -349,7 +356,7 @@ impl<'a> Tx<'a> {
         let serial = newest.map_or(1, |before| before.serial + 1);
         *newest = Some(Newest { run: id, serial });
         let run = Run::born(head, started, serial);
-        let loaded = Loaded { run, before: None, dirty: true, gone: false };
+        let loaded = Loaded { run, before: None, dirty: true, gone: false, next: 0 };
         self.runs.insert(id, Slot::Here(Box::new(loaded)));
         self.written.push(id);
         self.edits += 1;

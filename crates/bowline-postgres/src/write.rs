@@ -34,6 +34,7 @@ pub(crate) struct Writes {
     pub(crate) wait: Option<i64>,
     /// Members that were taken to be alive.
     pub(crate) epochs: Vec<Epoch>,
+    /// Runs as they will stand, with the `rev` that they will have.
     pub(crate) born: Vec<Run>,
     pub(crate) runs: Vec<Run>,
     /// Runs whose rows go, and when they had begun.

@@ -25,7 +25,7 @@ pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
     if !run.is_open() {
         return Err(run.closed().into());
     }
-    if run.head.version != commit.expected {
+    if run.head.version != commit.expected || commit.consumed > run.head.inbox {
         return Err(Error::Conflict.into());
     }
     let (holder, next_event) = (run.head.holder, run.head.next_event);

@@ -110,6 +110,7 @@ macro_rules! conformance {
         $crate::conformance_group! { $open, commit:
             a_stale_version_conflicts
             a_version_that_is_not_yet_conflicts
+            a_message_that_never_came_is_not_consumed
             a_repeated_commit_is_answered_as_done
             a_repeated_closing_commit_is_answered_as_done
             a_commit_to_no_run_is_refused

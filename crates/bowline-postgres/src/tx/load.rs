@@ -157,7 +157,7 @@ impl Tx<'_> {
             let slot = match run {
                 Ok(run) => {
                     let before = Some(Standing::of(&run.head));
-                    Slot::Here(Box::new(Loaded { run, before, dirty: false, gone: false }))
+                    Slot::Here(Box::new(Loaded { run, before, dirty: false, gone: false, next: 0 }))
                 }
                 Err(fault) => Slot::Broken(Error::from(fault)),
             };

@@ -71,7 +71,7 @@ impl Statement {
         let keys = self.keys(ids());
         let (queues, names) = self.places(born);
         let changing = self.changing(born);
-        let zeros = self.value(vec![0_i64; born.len()], "int8[]");
+        let revs = self.value(born.iter().map(|run| run.rev).collect::<Vec<i64>>(), "int8[]");
         let started: Vec<i64> = born.iter().map(|run| run.head.started_at.0).collect();
         let started = self.value(started, "int8[]");
         let kin: Vec<Option<Uuid>> = born
@@ -82,7 +82,7 @@ impl Statement {
         let kin = self.value(kin, "uuid[]");
         let columns = format!("namespace, run, started_at, queue, name, rev, kin, {CHANGING}");
         let values =
-            [keys.clone(), started.clone(), queues.clone(), names.clone(), zeros, kin, changing];
+            [keys.clone(), started.clone(), queues.clone(), names.clone(), revs, kin, changing];
         self.insert("runs", &columns, &values, "");
 
         let edits: Vec<Option<LabelEdit>> = ids().map(|id| labels.remove(&id)).collect();
@@ -135,6 +135,7 @@ impl Statement {
             return;
         }
         let mut keys = self.keys(runs.iter().map(|run| run.head.run));
+        let revs = self.value(runs.iter().map(|run| run.rev).collect::<Vec<i64>>(), "int8[]");
         let changing = self.changing(runs);
         let mut sets: Vec<String> =
             CHANGING.split(", ").map(|column| format!("{0} = n.{0}", column.trim())).collect();
@@ -147,8 +148,8 @@ impl Statement {
             sets.push(self.rests(writes));
         }
         self.change(format!(
-            "UPDATE @runs AS r SET rev = r.rev + 1, {} \
-             FROM unnest({keys}, {changing}) AS n ({columns}, {CHANGING}) \
+            "UPDATE @runs AS r SET rev = n.rev, {} \
+             FROM unnest({keys}, {revs}, {changing}) AS n ({columns}, rev, {CHANGING}) \
              WHERE r.namespace = n.namespace AND r.run = n.run AND (SELECT ok FROM fence)",
             sets.join(", ")
         ));

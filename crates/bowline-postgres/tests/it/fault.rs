@@ -72,7 +72,7 @@ fn a_commit_whose_answer_is_lost_is_done_once() {
         let done = read(&store, run).head.version > before.version;
         assert_eq!(done, cut == Cut::After);
         let again = wait(store.commit(vec![decided])).remove(0).expect("it is done, or done now");
-        assert_eq!(again.version.0, before.version.0 + 1, "once");
+        assert_eq!(again.version, read(&store, run).head.version, "once");
         assert_eq!(read(&store, run).batches.len() as u128, 2 + round);
     }
     assert_eq!(proxy.cuts(), 20);
@@ -141,11 +141,10 @@ fn connections_that_end_lose_nothing_that_was_acknowledged() {
                         Err(error) => assert!(error.passes(), "{error:?}"),
                     }
                 };
-                let wanted = decided.expected.0 + 1;
                 loop {
                     match wait(store.commit(vec![decided.clone()])).remove(0) {
                         Ok(committed) => {
-                            assert_eq!(committed.version.0, wanted);
+                            assert!(committed.version > decided.expected);
                             acknowledged.fetch_add(1, Ordering::SeqCst);
                             break;
                         }
@@ -168,6 +167,5 @@ fn connections_that_end_lose_nothing_that_was_acknowledged() {
         };
         let firsts: Vec<EventId> = read.batches.iter().map(|batch| batch.first).collect();
         assert_eq!(firsts, (1..=TURNS as u64 + 1).map(EventId).collect::<Vec<_>>());
-        assert_eq!(read.head.version.0, TURNS as u64 + 1);
     }
 }

@@ -49,8 +49,7 @@ fn open(place: &Place) -> (PostgresStore, Epoch) {
     let mut settings = place.settings();
     settings.lanes = 2;
     let store = PostgresStore::open_with(&place.url(), settings).expect("it opens");
-    let join =
-        Join { identity: "test".into(), lease: Duration::from_secs(600), again: None, now: NOW };
+    let join = Join::new("test", Duration::from_secs(600), NOW);
     let epoch = wait(store.join(join)).expect("it joins").epoch;
     (store, epoch)
 }
@@ -82,7 +81,7 @@ fn inbox(store: &PostgresStore, uuid: u128) -> u64 {
 }
 
 /// An application has sent a signal in its own transaction, and is in no hurry to commit. Others
-/// send more to that run, again and again, and wait; whatever is about other runs is done meanwhile.
+/// send more to that run, again and again, and wait; what is about other runs is done meanwhile.
 #[test]
 fn a_locked_run_keeps_nobody_else_waiting() {
     let place = Place::new();
@@ -129,7 +128,7 @@ fn whatever_is_done_for_many_runs_is_done_for_the_others() {
     }
     assert_eq!(claim(&dead, gone).len(), 4);
     assert!(wait(store.evict(gone)).expect("it can be said"));
-    let sweep = || Sweep { epoch: own, now: NOW, limit: 100, retention: Vec::new() };
+    let sweep = || Sweep { epoch: own, now: NOW, limit: 100, retention: Vec::new(), presume: None };
     let held = format!("{}.activities WHERE epoch = {}", place.schema(), gone.0);
     locked(&place, 1, || {
         locked(&place, 11, || {
@@ -170,6 +169,7 @@ fn beats(store: &PostgresStore, epoch: Epoch, mine: &[ClaimedActivity]) -> Vec<H
         now: NOW,
         heartbeats: heartbeats.collect(),
         sightings: Vec::new(),
+        runs_on: false,
         controls: Vec::new(),
         inventory: false,
         leave: false,

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod crowd;
+mod failover;
 mod fault;
 mod held;
 mod list;

@@ -58,7 +58,7 @@ impl Data {
             let (run, status, successor) = (head.run, head.status, head.successor);
             return Err(Error::Closed { run, status, successor });
         }
-        if head.version != commit.expected {
+        if head.version != commit.expected || commit.consumed > head.inbox {
             return Err(Error::Conflict);
         }
         if let Some(fence) = commit.fence {
