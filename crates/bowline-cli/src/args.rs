@@ -52,9 +52,9 @@ pub(crate) enum Command {
         /// Only runs of this workflow.
         #[arg(long)]
         workflow: Option<String>,
-        /// Only runs that nobody works on because their turn keeps failing.
-        #[arg(long)]
-        quarantined: bool,
+        /// Only runs that are parked: no process that has tried could go on with them.
+        #[arg(long, alias = "quarantined")]
+        parked: bool,
         /// At most this many.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
@@ -79,6 +79,25 @@ pub(crate) enum Command {
         /// Who asks.
         #[arg(long, default_value = "bowline")]
         by: String,
+    },
+    /// Let every process try parked runs again, whoever has tried them before. Those that have
+    /// other code do so by themselves.
+    #[command(group = clap::ArgGroup::new("which").required(true).multiple(true))]
+    Retry {
+        /// The store: a file, or postgres://user@host/database.
+        store: Place,
+        /// The workflow id; its newest run is meant.
+        #[arg(group = "which", conflicts_with_all = ["all", "workflow", "prefix"])]
+        workflow_id: Option<String>,
+        /// Every run that is parked.
+        #[arg(long, group = "which")]
+        all: bool,
+        /// Every parked run of this workflow.
+        #[arg(long, group = "which")]
+        workflow: Option<String>,
+        /// Every parked run whose workflow id begins so.
+        #[arg(long, group = "which")]
+        prefix: Option<String>,
     },
     /// Close a run without asking its code; nothing of it cleans up.
     Terminate {

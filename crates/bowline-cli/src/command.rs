@@ -6,6 +6,7 @@ mod check;
 mod demo;
 mod list;
 mod orphans;
+mod retry;
 mod serve;
 mod show;
 
@@ -30,13 +31,17 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Demo { keep, worker } => {
             demo::run(demo::Options { json: args.json, keep, worker }).await
         }
-        Command::List { store, status, workflow, quarantined, limit } => {
-            let wanted = list::Wanted { status, workflow, quarantined, limit: limit.into() };
+        Command::List { store, status, workflow, parked, limit } => {
+            let wanted = list::Wanted { status, workflow, parked, limit: limit.into() };
             list::run(&at(store), wanted, print).await
         }
         Command::Show { store, workflow_id } => show::run(&at(store), &workflow_id, print).await,
         Command::Cancel { store, workflow_id, reason, by } => {
             cancel::cancel(&at(store), &workflow_id, reason, by, print).await
+        }
+        Command::Retry { store, workflow_id, workflow, prefix, .. } => {
+            let which = retry::Which { workflow_id, workflow, prefix };
+            retry::run(&at(store), which, print).await
         }
         Command::Terminate { store, workflow_id, reason, by } => {
             cancel::terminate(&at(store), &workflow_id, reason, by, print).await

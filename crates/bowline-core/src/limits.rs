@@ -55,3 +55,13 @@ pub const GRACE: Duration = Duration::from_secs(10);
 pub const MARK_FROM: u64 = 64;
 /// How deep a chain of causes is kept.
 pub const CAUSES_MAX: usize = 16;
+/// How long a parked run waits for the third process that tries it with code that may be the same;
+/// the second one tries at once. It doubles with every try.
+pub const PARKED_PAUSE: Duration = Duration::from_secs(1);
+/// The longest such pause.
+pub const PARKED_MAX: Duration = Duration::from_secs(300);
+/// How many of those who have tried a parked run are remembered.
+pub const TRIED_MAX: usize = 16;
+/// How long other processes have to take up a run that one of them could not go on with, before
+/// anybody is told that it is parked.
+pub const PASSED_ON: Duration = Duration::from_secs(10);

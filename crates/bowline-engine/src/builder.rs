@@ -54,6 +54,7 @@ pub struct Builder {
     stuck_after: Duration,
     crash_file: Option<PathBuf>,
     in_step: bool,
+    build: String,
     pace: Pacing,
     doors: Doors,
     probe: Option<Arc<dyn Probe>>,
@@ -82,6 +83,7 @@ impl Builder {
             stuck_after: limits::TURN_STUCK,
             crash_file: None,
             in_step: false,
+            build: String::new(),
             pace: Pacing::default(),
             doors: Doors::default(),
             probe: None,
@@ -123,6 +125,13 @@ impl Builder {
             self.faults.push(fault.to_string());
         }
         self
+    }
+
+    /// Which build of the code this is: a version, or the hash of a commit. A run that another
+    /// build could not go on with is tried by this one at once; without a name, any new process
+    /// tries it, after a pause that grows with the tries.
+    pub fn build(self, build: impl Into<String>) -> Self {
+        Self { build: build.into(), ..self }
     }
 
     /// How long this process may be silent before others may take its work.
@@ -201,6 +210,9 @@ impl Builder {
         if let Some(fault) = self.faults.first() {
             return Err(Error::Invalid(fault.clone()));
         }
+        if self.build.len() > bowline_core::limits::TEXT_MAX {
+            return Err(Error::Invalid("the name of the build is longer than 1,000 bytes".into()));
+        }
         if self.threads == 0 || self.cached_runs == 0 {
             return Err(Error::Invalid("threads and cached runs must be more than none".into()));
         }
@@ -212,6 +224,7 @@ impl Builder {
             receipts_kept: self.receipts_kept,
             doors: self.doors,
             in_step: self.in_step,
+            build: self.build,
             pace: self.pace,
             presume: self.presume,
         };

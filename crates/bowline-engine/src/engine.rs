@@ -12,6 +12,7 @@ pub(crate) mod intake;
 pub(crate) mod member;
 pub(crate) mod mortal;
 pub(crate) mod net;
+pub(crate) mod parked;
 pub(crate) mod receipt;
 pub(crate) mod recover;
 pub(crate) mod remote;
@@ -101,6 +102,8 @@ pub(crate) struct Settings {
     pub(crate) doors: Doors,
     pub(crate) in_step: bool,
     pub(crate) presume: Option<Duration>,
+    /// The build of the code that runs here; empty if nobody says.
+    pub(crate) build: String,
     pub(crate) pace: Pacing,
 }
 

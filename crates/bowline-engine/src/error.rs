@@ -76,8 +76,12 @@ pub enum Error {
     /// Something given is not acceptable.
     #[error("{0}")]
     Invalid(String),
-    /// The run is in quarantine: its code fails each time it is tried.
-    #[error("the run is parked, since its code failed {failures} times in a row: {reason}")]
+    /// The run is parked: its code cannot go on. The first process whose code can goes on with it,
+    /// or whoever is about when somebody retries it.
+    #[error(
+        "the run is parked until a process comes whose code can go on with it, or somebody calls \
+         `retry`; its code failed {failures} times: {reason}"
+    )]
     Parked {
         /// How often it was tried.
         failures: u32,

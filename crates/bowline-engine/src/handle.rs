@@ -11,7 +11,7 @@ use bowline_core::{
     Address, Cause, EventId, Name, Namespace, Payload, Queue, ReceiptId, RunId, Signal, Time,
     UpdateId, UpdateRequest, UpdateStage,
 };
-use bowline_store::{Posted, Store};
+use bowline_store::{Filter, Posted, Store};
 
 use crate::{
     Builder, CancelRequest, CancelledOne, Metrics, Prepared, QueueOptions, Result, RunEnd,
@@ -251,12 +251,22 @@ impl Engine {
         Box::pin(self.core.fork(run, at, cause)).await
     }
 
-    /// Takes a run out of quarantine: its turn is tried again.
+    /// Lets every process try a parked run again, whoever has tried it before. One that is not
+    /// parked is left alone.
     ///
     /// # Errors
     /// If there is no such run.
     pub async fn retry(&self, run: RunId) -> Result<()> {
         self.core.retry(run).await
+    }
+
+    /// The same of every parked run that a filter finds; says how many there were.
+    ///
+    /// # Errors
+    /// If the store fails. Some of them may be tried again by then.
+    pub async fn retry_all(&self, filter: Filter) -> Result<usize> {
+        let filter = Filter { namespace: self.namespace, ..filter };
+        Box::pin(self.core.retry_all(filter)).await
     }
 
     /// Changes how many activities of a queue may run at once, and how fast they are started.

@@ -41,7 +41,9 @@ pub const STORE_TRIES: u32 = 8;
 pub const STORE_PAUSE: Duration = Duration::from_millis(20);
 /// The longest pause between two tries of what nobody else will do.
 pub const STORE_PAUSE_MAX: Duration = Duration::from_secs(5);
-/// How often a turn may fail before its run is put into quarantine.
+/// How often all parked runs are looked at for hints that were lost, while anything is written.
+pub const PARKED_LOOK: Duration = Duration::from_secs(60);
+/// How often a turn may fail before its run is parked.
 pub const TURN_FAILURES: u32 = 3;
 /// How long a turn of native code may take before its thread is given up.
 pub const TURN_STUCK: Duration = Duration::from_secs(30);

@@ -8,6 +8,7 @@ mod attempts;
 mod dispatch;
 mod drain;
 mod local;
+mod parked;
 mod seen;
 mod turn;
 
@@ -18,13 +19,13 @@ use std::{
     time::Duration,
 };
 
-use bowline_core::{Identity, Name, Payload, Queue, RunId};
+use bowline_core::{Identity, Name, Payload, Queue, RunId, Time};
 
 use crate::{
     Error, QueueOptions, Result,
     engine::{
         Core,
-        desk::{Local, watch_over},
+        desk::{Local, Stop, watch_over},
         run::is_parked,
     },
     limits,
@@ -64,6 +65,7 @@ pub(crate) struct Worker {
     attempts: Attempts,
     leaks: Leaks,
     dispatch: dispatch::Bells,
+    parked: parked::Bell,
 }
 
 /// One queue at this worker.
@@ -99,6 +101,7 @@ impl Worker {
             attempts,
             leaks,
             dispatch: dispatch::Bells::default(),
+            parked: parked::Bell::default(),
         });
         let local: Arc<dyn Local> = worker.clone();
         if !core.local.take(local) {
@@ -109,6 +112,7 @@ impl Worker {
         core.spawn(attempts::run(worker.clone(), reports));
         core.spawn(dispatch::turns(worker.clone()));
         core.spawn(dispatch::inboxes(worker.clone()));
+        core.spawn(parked::run(worker.clone()));
         core.spawn(turn::watchdog::run(worker.clone(), patience));
         for queue in worker.queues.keys() {
             core.spawn(dispatch::activities(worker.clone(), queue.clone()));
@@ -149,7 +153,7 @@ impl Worker {
             Err(fault) => fault,
         };
         // It cannot be replayed: where that is known already, there is more to say about it.
-        is_parked(&self.core.head_of(run).await?)?;
+        is_parked(&self.core.head_of(run).await?, Time::MAX)?;
         Err(Error::Query(fault))
     }
 
@@ -157,7 +161,7 @@ impl Worker {
     async fn park_crashed(&self) {
         for (run, failures) in self.threads.crashed() {
             let reason = format!("its turn took the whole process down {failures} times");
-            self.core.park(run, None, failures, reason).await;
+            self.core.park(run, None, Stop { failures, reason, harms: true }).await;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs that do not read are put where people see them and nobody else is held up by them.
 
-use bowline_core::{EventId, RunId, Time};
-use bowline_store::{Aside, Error, Quarantine};
+use bowline_core::{Epoch, EventId, GaveUp, Parked, RunId, Time};
+use bowline_store::{Aside, Error};
 
 use crate::{
     blob::{self, int},
@@ -68,38 +68,40 @@ impl Found {
     }
 }
 
-/// Puts a run that was just claimed into quarantine, and nobody holds it any more.
+/// Parks a run that was just claimed, and nobody holds it any more.
 pub(crate) async fn give_back(
     shared: &Shared,
     id: RunId,
     reason: String,
     now: Time,
 ) -> Outcome<bool> {
-    quarantine(shared, id, reason, now, true).await
+    park(shared, id, reason, now, true).await
 }
 
-/// Puts an open run into quarantine. If even its row does not read, it only leaves the queues.
-/// False if it is there already.
+/// Parks an open run. If even its row does not read, it only leaves the queues. False if it is
+/// parked already.
 async fn set_aside(shared: &Shared, id: RunId, reason: String, now: Time) -> Outcome<bool> {
-    quarantine(shared, id, reason, now, false).await
+    park(shared, id, reason, now, false).await
 }
 
-async fn quarantine(
+async fn park(
     shared: &Shared,
     id: RunId,
     reason: String,
     now: Time,
     claimed: bool,
 ) -> Outcome<bool> {
-    let aside = (id, Quarantine { since: now, failures: 1, reason }, claimed);
-    let aside = work::attempt(shared, &aside, |tx, (id, quarantine, claimed)| {
+    let aside = (id, reason, now, claimed);
+    let aside = work::attempt(shared, &aside, |tx, (id, reason, now, claimed)| {
         Box::pin(async move {
             let Some(run) = tx.find(*id).await? else { return Ok(true) };
             if !run.is_open() || (run.head.quarantine.is_some() && !claimed) {
                 return Ok(!run.is_open());
             }
             let head = &mut tx.edit(*id).head;
-            head.quarantine = Some(quarantine.clone());
+            // Nobody has tried its code: whoever reads more may do so.
+            let gave_up = GaveUp::reading(Epoch(0), reason.clone());
+            head.quarantine = Some(Parked::after(head.quarantine.as_ref(), gave_up, *now));
             head.holder = head.holder.filter(|_| !claimed);
             Ok(true)
         })

@@ -7,7 +7,7 @@
 use bowline_core::{EventId, Holder, Number, Place, RunId, Token, cancel, start};
 use bowline_store::{
     ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, Hint, HolderKind, RunCancel,
-    Want,
+    TakeUp, Want,
 };
 use futures_util::future::BoxFuture;
 
@@ -32,22 +32,62 @@ pub(crate) async fn claim_runs(shared: &Shared, claim: &ClaimRuns) -> Outcome<Ve
     }
     let runs = take(db, shared, claim).await?;
     drop(lent);
-    // They are taken: whoever is not told which has to look for them.
+    let holder = (claim.want == Want::Turn).then_some(claim.epoch);
+    hand_out(shared, runs, holder, claim.now).await
+}
+
+/// Takes parked runs that the member may try, and holds them.
+pub(crate) async fn take_up(shared: &Shared, take: &TakeUp) -> Outcome<Vec<ClaimedRun>> {
+    let first = shared.fences(take.runs.len());
+    let taking = (take, first);
+    let taken = work::attempt(shared, &taking, |tx, (take, first)| {
+        Box::pin(async move {
+            let mut wants = Wants::default();
+            wants.runs.extend(take.runs.iter().copied());
+            wants.epochs.insert(take.epoch);
+            tx.prefetch(wants).await?;
+            tx.alive(take.epoch).await?;
+            let mut taken = Vec::new();
+            for (at, id) in take.runs.iter().enumerate() {
+                let found = match tx.find(*id).await {
+                    Err(Fault::Said(Error::Corrupt { .. })) => continue,
+                    found => found?,
+                };
+                if found.is_some_and(|run| take.may_have(&run.head)) {
+                    let counter = first + 1 + at as u64;
+                    let fence = bowline_core::Fence { epoch: take.epoch, counter };
+                    tx.edit(*id).head.holder = Some(fence);
+                    taken.push(*id);
+                }
+            }
+            Ok(taken)
+        })
+    });
+    let taken = taken.await?;
+    hand_out(shared, taken, Some(take.epoch), take.now).await
+}
+
+/// Reads runs that are taken: whoever is not told which has to look for them.
+async fn hand_out(
+    shared: &Shared,
+    runs: Vec<RunId>,
+    holder: Option<bowline_core::Epoch>,
+    now: bowline_core::Time,
+) -> Outcome<Vec<ClaimedRun>> {
     let reads = read::many(shared, &runs).await.map_err(|fault| unsure(fault, !runs.is_empty()))?;
     let mut claimed = Vec::new();
     for (run, outcome) in runs.into_iter().zip(reads) {
         match outcome {
             Ok(Some(read)) => {
-                let fence = read.head.holder.filter(|_| claim.want == Want::Turn);
+                let fence = read.head.holder.filter(|_| holder.is_some());
                 // Somebody has fenced this member already, and taken the run.
-                let mine = fence.is_some_and(|fence| fence.epoch == claim.epoch);
-                if mine || claim.want != Want::Turn {
+                if holder.is_none() || fence.map(|fence| fence.epoch) == holder {
                     claimed.push(ClaimedRun { read, fence });
                 }
             }
             Ok(None) => {}
             Err(Fault::Said(Error::Corrupt { corrupt, .. })) => {
-                let aside = aside::give_back(shared, run, corrupt.to_string(), claim.now).await;
+                let aside = aside::give_back(shared, run, corrupt.to_string(), now).await;
                 aside.map_err(|fault| unsure(fault, true))?;
             }
             Err(fault) => return Err(unsure(fault, true)),

@@ -128,6 +128,9 @@ async fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<
         }
     }
     tx.hints.insert(Hint::Changed(id));
+    if commit.parks() {
+        tx.hints.insert(Hint::Parked(id));
+    }
     if commit.ends() {
         tx.hints.insert(Hint::Closed(id));
     }

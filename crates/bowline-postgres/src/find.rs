@@ -159,7 +159,7 @@ impl Asked {
         condition
     }
 
-    /// What a label `l` must say of a workflow id or a parent.
+    /// What a label `l` must say of a workflow id or a parent; or that its run is parked.
     fn named(&mut self, filter: &Filter) -> Vec<String> {
         let mut all = Vec::new();
         if let Some(parent) = filter.parent {
@@ -174,6 +174,13 @@ impl Asked {
             let beyond = format!("{prefix}\u{10FFFF}");
             let bounds: Values = vec![Box::new(prefix.clone()), Box::new(beyond)];
             all.push(self.bind("l.workflow_id >= ? AND l.workflow_id <= ?", bounds));
+        }
+        if filter.quarantined == Some(true) {
+            all.push(
+                "(l.started_at, l.run) IN (SELECT p.started_at, p.run FROM @runs p \
+                 WHERE p.namespace = $1 AND p.quarantine IS NOT NULL)"
+                    .into(),
+            );
         }
         all
     }

@@ -74,6 +74,7 @@ impl Note {
             }
             Hint::Changed(run) => Self { run: Some(*run), ..Self::new(11) },
             Hint::Closed(run) => Self { run: Some(*run), ..Self::new(13) },
+            Hint::Parked(run) => Self { run: Some(*run), ..Self::new(14) },
             Hint::Word(word) => Self { word: Some(word.bytes().to_vec()), ..Self::new(12) },
             _ => Self::new(0),
         }
@@ -102,6 +103,7 @@ impl Note {
             11 => Hint::Changed(self.run?),
             12 => Hint::Word(Word::new(self.word?)?),
             13 => Hint::Closed(self.run?),
+            14 => Hint::Parked(self.run?),
             _ => return None,
         })
     }

@@ -115,11 +115,19 @@ pub(crate) async fn renew(shared: &Arc<Shared>, renewal: &Renewal) -> Outcome<Re
         true => inventory(Db::own(&lent, shared), epoch).await?,
         false => Vec::new(),
     };
+    let others = renewal.inventory && others(Db::own(&lent, shared), epoch).await?;
     drop(lent);
     if renewal.leave {
         leave(shared, renewal, &mut found).await?;
     }
-    Ok(Renewed { heartbeats, cancels, inventory, aside: found.runs })
+    Ok(Renewed { heartbeats, cancels, inventory, others, aside: found.runs })
+}
+
+/// Whether anybody but this member is alive, as far as the database knows.
+async fn others(db: Db<'_>, epoch: Epoch) -> Outcome<bool> {
+    let sql = "SELECT 1 FROM @members WHERE state = 0 AND epoch <> $1 \
+               AND renewed_at + lease > clock_timestamp() LIMIT 1";
+    Ok(db.first(sql, &[&int(epoch.0)]).await?.is_some())
 }
 
 /// Every activity that has an attempt of the member.

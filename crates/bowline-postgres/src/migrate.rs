@@ -24,6 +24,7 @@ const STEPS: &[Step] = &[
     Step { version: 4, name: "fewer", sql: include_str!("../migrations/0004_fewer.sql") },
     Step { version: 5, name: "chains", sql: include_str!("../migrations/0005_chains.sql") },
     Step { version: 6, name: "unseen", sql: include_str!("../migrations/0006_unseen.sql") },
+    Step { version: 7, name: "parked", sql: include_str!("../migrations/0007_parked.sql") },
 ];
 
 /// The version that this build knows.

@@ -8,7 +8,7 @@ use bowline_store::{
     Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
     Committed, Error, Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending,
     Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunKey, RunRead, Settle, Settled,
-    Shelf, Shelve, Store, Subtree, Sweep, Swept, Word, stored::Weight,
+    Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp, Word, stored::Weight,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
@@ -177,6 +177,11 @@ impl Store for PostgresStore {
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.shared.clock(claim.now);
         self.alone(|shared| async move { claim::claim_runs(&shared, &claim).await })
+    }
+
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        self.shared.clock(take.now);
+        self.alone(|shared| async move { claim::take_up(&shared, &take).await })
     }
 
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {

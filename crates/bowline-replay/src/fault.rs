@@ -10,8 +10,11 @@ use bowline_core::Failure;
 
 use crate::{
     Mismatch, limits,
-    place::{last_place, record_places},
+    place::{is_unfit, last_place, record_places},
 };
+
+/// The kind of a failure that is not the code's fault: its process lacks something that it calls.
+pub const UNFIT: &str = "unregistered";
 
 /// Why a turn came to nothing: nothing may be committed, and the replay is dead.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +32,13 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mismatch(mismatch) => mismatch.fmt(f),
+            Self::Panicked(failure) if failure.kind == UNFIT => {
+                write!(f, "this process cannot go on with it: {}", failure.message)?;
+                match failure.trace.as_str() {
+                    "" => Ok(()),
+                    place => write!(f, ", at {place}"),
+                }
+            }
             Self::Panicked(failure) if failure.trace.is_empty() => {
                 write!(f, "the workflow's code panicked: {failure}")
             }
@@ -57,6 +67,7 @@ impl From<Mismatch> for Fault {
 pub(crate) fn guarded<R>(call: impl FnOnce() -> R) -> Result<R, Box<Failure>> {
     record_places();
     last_place();
+    is_unfit();
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
         let trace = last_place();
         let message = message(&*panic);
@@ -67,7 +78,8 @@ pub(crate) fn guarded<R>(call: impl FnOnce() -> R) -> Result<R, Box<Failure>> {
             }
             false => "",
         };
-        let failure = Failure::new(format!("{message}{hint}")).kind("panic");
+        let kind = if is_unfit() { UNFIT } else { "panic" };
+        let failure = Failure::new(format!("{message}{hint}")).kind(kind);
         Box::new(Failure { trace, ..failure })
     })
 }

@@ -4,13 +4,24 @@
 //! that. Ours notes it for the thread and then calls the hook that was there before.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     panic::{set_hook, take_hook},
     sync::Once,
 };
 
 thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+    static UNFIT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What is about to panic is right, but this process lacks what it calls: another one may have it.
+pub fn unfit() {
+    UNFIT.set(true);
+}
+
+/// Whether somebody has said so since this was last asked.
+pub(crate) fn is_unfit() -> bool {
+    UNFIT.take()
 }
 
 /// Puts our hook in front of the one that is there, once in the life of the process.

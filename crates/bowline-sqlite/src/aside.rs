@@ -1,8 +1,8 @@
 //! Runs that do not read are put where people see them and nobody else is held up by them.
 
-use bowline_core::{Alarm, RunId, Time, codec};
+use bowline_core::{Alarm, Epoch, GaveUp, Parked, RunId, Time, codec};
 use bowline_store::{
-    Aside, Error, Quarantine,
+    Aside, Error,
     ready::{Change, Standing},
 };
 use rusqlite::params;
@@ -52,7 +52,9 @@ pub(crate) fn set_aside(tx: &mut Tx<'_>, id: RunId, reason: String, now: Time) -
         Ok(Some(run)) if run.head.quarantine.is_some() => Ok(false),
         Ok(Some(run)) if !run.is_open() => Ok(true),
         Ok(Some(_)) => {
-            tx.edit(id).head.quarantine = Some(Quarantine { since: now, failures: 1, reason });
+            // Nobody has tried its code: whoever reads more may do so.
+            let gave_up = GaveUp::reading(Epoch(0), reason);
+            tx.edit(id).head.quarantine = Some(Parked::after(None, gave_up, now));
             Ok(true)
         }
         Ok(None) | Err(Fault::Said(Error::Corrupt { .. })) => {

@@ -3,9 +3,10 @@
 //! The index names candidates; the row decides. Earlier calls of the same group may have taken a
 //! candidate already, so more are asked for until there are enough, or no more.
 
-use bowline_core::{Holder, Place, RunId, Token, start};
+use bowline_core::{GaveUp, Holder, Parked, Place, RunId, Token, start};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, Hint, HolderKind, Read, Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, Hint, HolderKind, Read, TakeUp,
+    Want,
     ready::{Change, Standing},
 };
 
@@ -70,6 +71,46 @@ fn try_claim(tx: &mut Tx<'_>, claim: &ClaimRuns, id: RunId) -> Outcome<Option<Cl
     tx.edit(id).head.holder = Some(fence);
     read.head.holder = Some(fence);
     Ok(Some(ClaimedRun { read, fence: Some(fence) }))
+}
+
+/// Takes parked runs that the member may try.
+pub(crate) fn take_up(tx: &mut Tx<'_>, take: &TakeUp) -> Outcome<Vec<ClaimedRun>> {
+    tx.alive(take.epoch)?;
+    let mut taken = Vec::new();
+    for id in &take.runs {
+        match take_one(tx, take, *id) {
+            Err(Fault::Said(Error::Corrupt { run, corrupt })) if run == *id => {
+                tried_in_vain(tx, take, *id, corrupt.to_string())?;
+            }
+            other => taken.extend(other?),
+        }
+    }
+    Ok(taken)
+}
+
+fn take_one(tx: &mut Tx<'_>, take: &TakeUp, id: RunId) -> Outcome<Option<ClaimedRun>> {
+    let found = tx.find(id)?.filter(|run| take.may_have(&run.head));
+    let Some(run) = found.cloned() else { return Ok(None) };
+    let mut read = read::rows(tx.db, run, &Read::whole(id))?;
+    let fence = tx.mind.index.fence(take.epoch).ok_or(Error::Fenced)?;
+    tx.edit(id).head.holder = Some(fence);
+    read.head.holder = Some(fence);
+    Ok(Some(ClaimedRun { read, fence: Some(fence) }))
+}
+
+/// A parked run does not read; if even its row does not, nobody can say so there.
+fn tried_in_vain(tx: &mut Tx<'_>, take: &TakeUp, id: RunId, reason: String) -> Outcome<()> {
+    match tx.find(id) {
+        Ok(Some(_)) => {
+            let head = &mut tx.edit(id).head;
+            let gave_up = GaveUp::reading(take.epoch, reason);
+            let parked = Parked::after(head.quarantine.as_ref(), gave_up, take.now);
+            head.quarantine = Some(parked);
+            Ok(())
+        }
+        Ok(None) | Err(Fault::Said(Error::Corrupt { .. })) => Ok(()),
+        Err(fault) => Err(fault),
+    }
 }
 
 pub(crate) fn claim_activities(

@@ -88,6 +88,9 @@ fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<Commit
         }
     }
     tx.hints.insert(Hint::Changed(id));
+    if commit.parks() {
+        tx.hints.insert(Hint::Parked(id));
+    }
     if commit.ends() {
         tx.hints.insert(Hint::Closed(id));
     }

@@ -66,11 +66,18 @@ fn query(filter: &Filter, after: Option<(Time, RunId)>, most: usize) -> (String,
     let index = match () {
         () if filter.workflow_id.is_some() || prefix.is_some() => "labels_workflow",
         () if filter.parent.is_some() => "labels_parent",
+        () if filter.quarantined == Some(true) => "",
         () if open => "labels_open",
         () => "labels_started",
     };
-    let mut sql =
-        format!("SELECT key, started_at, uuid FROM labels INDEXED BY {index} WHERE namespace = ?");
+    let from = match index {
+        // Parked runs are few, and have an index of their own.
+        "" => "labels NOT INDEXED WHERE key IN (SELECT r.key FROM runs r INDEXED BY runs_parked \
+             WHERE r.quarantine IS NOT NULL) AND namespace = ?"
+            .to_owned(),
+        index => format!("labels INDEXED BY {index} WHERE namespace = ?"),
+    };
+    let mut sql = format!("SELECT key, started_at, uuid FROM {from}");
     let mut values = vec![Value::from(i64::from(filter.namespace.0))];
     let mut and = |condition: &str, more: Vec<Value>| {
         sql.push_str(" AND ");
@@ -130,7 +137,12 @@ mod tests {
 
     fn plan(filter: &Filter, after: bool) -> String {
         let db = Connection::open_in_memory().expect("memory");
-        db.execute_batch(include_str!("../migrations/0001_tables.sql")).expect("the schema");
+        for step in [
+            include_str!("../migrations/0001_tables.sql"),
+            include_str!("../migrations/0005_parked.sql"),
+        ] {
+            db.execute_batch(step).expect("the schema");
+        }
         let after = after.then(|| (Time(5), RunId::default()));
         let (sql, values) = query(filter, after, 100);
         let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("it is SQL");
@@ -152,7 +164,8 @@ mod tests {
             (Filter { statuses: open, ..all.clone() }, "labels_open", true),
             (Filter { workflow_id: id, ..all.clone() }, "labels_workflow", false),
             (Filter { workflow_id_prefix: prefix, ..all.clone() }, "labels_workflow", false),
-            (Filter { parent: Some(RunId::default()), ..all }, "labels_parent", false),
+            (Filter { parent: Some(RunId::default()), ..all.clone() }, "labels_parent", false),
+            (Filter { quarantined: Some(true), ..all }, "SEARCH labels USING INTEGER", false),
         ] {
             for after in [false, true] {
                 let plan = plan(&filter, after);

@@ -58,7 +58,7 @@ pub(crate) fn renew(tx: &mut Tx<'_>, renewal: &Renewal) -> Outcome<Renewed> {
     if renewal.leave {
         leave(tx, epoch, &mut found)?;
     }
-    Ok(Renewed { heartbeats, cancels, inventory, aside: found.runs })
+    Ok(Renewed { heartbeats, cancels, inventory, others: false, aside: found.runs })
 }
 
 /// Started attempts of the member that a mark covers and whose rows do not say so yet.

@@ -19,6 +19,7 @@ const STEPS: &[Step] = &[
     Step { version: 2, name: "shelves", sql: include_str!("../migrations/0002_shelves.sql") },
     Step { version: 3, name: "chains", sql: include_str!("../migrations/0003_chains.sql") },
     Step { version: 4, name: "unseen", sql: include_str!("../migrations/0004_unseen.sql") },
+    Step { version: 5, name: "parked", sql: include_str!("../migrations/0005_parked.sql") },
 ];
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS versions (

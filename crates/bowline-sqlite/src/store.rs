@@ -7,7 +7,7 @@ use bowline_store::{
     Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
     Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
     Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
-    Sweep, Swept, stored::Weight,
+    Sweep, Swept, TakeUp, stored::Weight,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
@@ -169,6 +169,11 @@ impl Store for SqliteStore {
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.shared.clock(claim.now);
         self.one(claim, claim::claim_runs, |claim| Weight::at_most(claim.count))
+    }
+
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        self.shared.clock(take.now);
+        self.one(take, claim::take_up, |take| Weight::at_most(take.runs.len()))
     }
 
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {

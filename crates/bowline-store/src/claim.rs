@@ -1,11 +1,11 @@
 //! Taking work.
 
 use bowline_core::{
-    ActivityLive, ActivitySpec, ControlQueue, Epoch, EventId, Fence, Identity, Name, Namespace,
-    Queue, RunId, Time, WorkflowId,
+    ActivityLive, ActivitySpec, ControlQueue, Epoch, EventId, Fence, Identity, MayTry, Name,
+    Namespace, Queue, RunId, Time, WorkflowId,
 };
 
-use crate::RunRead;
+use crate::{Head, RunRead};
 
 /// What a run is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +37,28 @@ pub struct ClaimRuns {
     pub count: usize,
     /// Now.
     pub now: Time,
+}
+
+/// Take parked runs, by name.
+#[derive(Clone, Debug)]
+pub struct TakeUp {
+    /// For whom.
+    pub epoch: Epoch,
+    /// The build of its code, in the application's own words; empty if it says nothing.
+    pub build: String,
+    /// Which.
+    pub runs: Vec<RunId>,
+    /// Now.
+    pub now: Time,
+}
+
+impl TakeUp {
+    /// Whether the member may have a run, as that stands now.
+    pub fn may_have(&self, head: &Head) -> bool {
+        let free = head.status.is_open() && head.rules.is_native() && head.holder.is_none();
+        let parked = head.quarantine.as_ref().filter(|_| free);
+        parked.is_some_and(|own| own.may_try(self.epoch, &self.build, self.now) == MayTry::Now)
+    }
 }
 
 /// A run, taken.

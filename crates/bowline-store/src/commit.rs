@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use bowline_core::{
     ActivityLive, ActivitySpec, Alarm, Batch, Birth, Cause, Code, CommitId, EventId, Fence, Fields,
-    Holder, Identity, Number, Post, Ranges, Received, RunId, SearchAttributes, Status, Time,
-    TurnRecord, Version, start,
+    Holder, Identity, Number, Parked, Post, Ranges, Received, RunId, SearchAttributes, Status,
+    Time, TurnRecord, Version, start,
 };
-
-use minicbor::{Decode, Encode};
 
 use crate::{Foreseen, Head, RunCancel, Snapshot};
 
@@ -68,8 +66,9 @@ pub struct Commit {
     pub posts: Vec<Post>,
     /// The state after `batch`, now and then.
     pub snapshot: Option<Snapshot>,
-    /// Puts the run into quarantine, or takes it out.
-    pub quarantine: Option<Option<Quarantine>>,
+    /// Parks the run, or lets everybody try it again. What is written under a lease takes its run
+    /// out by itself: whoever holds it could go on.
+    pub quarantine: Option<Option<Parked>>,
     /// The member no longer works on the run.
     pub release: bool,
 }
@@ -154,6 +153,11 @@ impl Commit {
     pub fn ends(&self) -> bool {
         self.close.is_some() || self.quarantine.is_some()
     }
+
+    /// Whether another member may have the code that this one has not.
+    pub fn parks(&self) -> bool {
+        matches!(self.quarantine, Some(Some(_)))
+    }
 }
 
 /// A new activity.
@@ -185,20 +189,6 @@ pub struct Close {
     pub successor: Option<RunId>,
     /// Its rows go as soon as nothing of its subtree is left.
     pub delete: bool,
-}
-
-/// Why nobody works on a run.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct Quarantine {
-    /// Since when.
-    #[n(0)]
-    pub since: Time,
-    /// How often its turn has failed.
-    #[n(1)]
-    pub failures: u32,
-    /// How it failed last.
-    #[n(2)]
-    pub reason: String,
 }
 
 /// What a commit answers.

@@ -17,6 +17,7 @@ pub mod ladder;
 pub mod leftovers;
 pub mod mark;
 pub mod member;
+pub mod parked;
 pub mod post;
 pub mod query;
 pub mod race;
@@ -237,6 +238,13 @@ macro_rules! conformance {
             a_cancel_from_another_run_arms_the_ladder
             a_run_that_closes_takes_its_ladder_along
         }
+        $crate::conformance_group! { $open, parked:
+            a_parked_run_is_taken_up_by_a_new_member
+            a_turn_takes_its_run_out
+            tries_are_counted_and_paced
+            only_parked_runs_are_taken_up
+            parked_runs_are_told_of_and_listed
+        }
         $crate::conformance_group! { $open, timer:
             timers_ring_in_order
             rings_are_bounded
@@ -401,6 +409,7 @@ mod tests {
             include_str!("conformance/leftovers.rs"),
             include_str!("conformance/mark.rs"),
             include_str!("conformance/member.rs"),
+            include_str!("conformance/parked.rs"),
             include_str!("conformance/post.rs"),
             include_str!("conformance/query.rs"),
             include_str!("conformance/race.rs"),

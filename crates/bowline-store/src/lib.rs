@@ -32,8 +32,10 @@ use std::{future::Future, pin::Pin};
 
 pub use ask::{Ask, AskBody, AskTarget, Pending, Reply};
 pub use bowline_core as core;
-pub use claim::{ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Want};
-pub use commit::{AttemptHit, Close, Commit, Committed, NewActivity, Quarantine, StartNow};
+pub use claim::{
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, TakeUp, Want,
+};
+pub use commit::{AttemptHit, Close, Commit, Committed, NewActivity, StartNow};
 pub use error::{Error, Result};
 pub use find::{Filter, Order, Page};
 pub use leftovers::{
@@ -100,6 +102,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// Takes runs that wait for a turn, or for intake; never more than asked for.
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>>;
+
+    /// Takes parked runs that a member has found in a list, those of them that it may still try
+    /// ([`Parked`](core::Parked) says who may). It holds them as if it had claimed them, and each
+    /// of them stays parked until it has written a turn.
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        let _ = take;
+        Box::pin(async { Ok(Vec::new()) })
+    }
 
     /// Starts activities that wait; never a cancelled or marked one. The start is durable when
     /// this answers.

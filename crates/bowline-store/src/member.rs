@@ -166,7 +166,8 @@ pub struct Renewal {
     /// Control queues whose workers have come for their notices to this member: what was decided
     /// and never delivered to them is answered too.
     pub controls: Vec<ControlQueue>,
-    /// It wants to know which attempts are its own: it may have taken some without hearing of it.
+    /// It wants to know which attempts are its own (it may have taken some without hearing of it),
+    /// and whether other members are alive.
     pub inventory: bool,
     /// It leaves: whatever it still holds is lost at once.
     pub leave: bool,
@@ -199,6 +200,8 @@ pub struct Renewed {
     /// Runs that were set aside, because something of them does not read. Heartbeats of their
     /// attempts are answered with [`HeartbeatReply::Gone`] where their own rows do not.
     pub aside: Vec<Aside>,
+    /// If that was asked for, whether other members are alive.
+    pub others: bool,
 }
 
 /// Whether an attempt goes on.

@@ -36,7 +36,7 @@ use crate::{
     Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
     Committed, Error, Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Listeners, Page,
     Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
-    Shelf, Shelve, Store, Subtree, Sweep, Swept, ready::Index,
+    Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp, ready::Index,
 };
 
 pub use fault::{Faults, Method, When};
@@ -222,6 +222,10 @@ impl Store for MemoryStore {
 
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.call(Method::ClaimRuns, |data| data.claim_runs(&claim))
+    }
+
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        self.call(Method::ClaimRuns, |data| data.take_up(&take))
     }
 
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {

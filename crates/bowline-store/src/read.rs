@@ -2,13 +2,14 @@
 
 use bowline_core::{
     ActivityLive, ActivitySpec, Alarm, Batch, Birth, Blob, Cause, CommitId, Event, EventId,
-    EventKind, Fence, Fields, Message, Name, Namespace, Number, Queue, Received, Rules, RunId,
-    RunLadder, SearchAttributes, Status, Time, TurnRecord, Version, WorkflowId, WorkflowStarted,
+    EventKind, Fence, Fields, Message, Name, Namespace, Number, Parked, Queue, Received, Rules,
+    RunId, RunLadder, SearchAttributes, Status, Time, TurnRecord, Version, WorkflowId,
+    WorkflowStarted,
 };
 
 use minicbor::{Decode, Encode};
 
-use crate::{Commit, Error, Quarantine, Result};
+use crate::{Commit, Error, Result};
 
 /// Which run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,8 +163,8 @@ pub struct Head {
     pub search: SearchAttributes,
     /// Its memo.
     pub memo: Fields,
-    /// Set while nobody may work on it.
-    pub quarantine: Option<Quarantine>,
+    /// Set while it waits for somebody whose code can go on with it.
+    pub quarantine: Option<Parked>,
     /// The lease of the member that works on it.
     pub holder: Option<Fence>,
     /// About how many bytes its history takes.
@@ -194,6 +195,9 @@ impl Head {
             let asked = self.cancel.take().map(|own| (own.requested_at, own.number));
             let (requested_at, number) = asked.unwrap_or((cancel.requested_at, cancel.number));
             self.cancel = Some(RunCancel { requested_at, number, ..cancel.clone() });
+        }
+        if commit.fence.is_some() && commit.batch.is_some() {
+            self.quarantine = None;
         }
         if let Some(quarantine) = &commit.quarantine {
             self.quarantine.clone_from(quarantine);

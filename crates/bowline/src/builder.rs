@@ -190,6 +190,14 @@ impl Builder {
         self.set(move |engine| engine.retention(kept))
     }
 
+    /// Which build of your code this is: a version, or the hash of a commit. A run that another
+    /// build could not go on with is tried by this one at once; without a name, any new process
+    /// tries it, after a pause that grows with the tries.
+    pub fn build(self, build: impl Into<String>) -> Self {
+        let build = build.into();
+        self.set(move |engine| engine.build(build.clone()))
+    }
+
     /// How many runs stay in memory between turns.
     pub fn cached_runs(self, most: usize) -> Self {
         self.set(move |engine| engine.cached_runs(most))

@@ -66,7 +66,7 @@ impl Ctx {
     /// Calls an activity, by the path of its function.
     ///
     /// # Panics
-    /// If it was not registered: the run's turn fails and is tried again, and nothing is lost.
+    /// If it was not registered: another process may have it, and goes on. Nothing is lost.
     #[track_caller]
     pub fn activity<F, M>(
         &self,
@@ -81,7 +81,10 @@ impl Ctx {
         // No closure may panic here: its place would be named instead of the caller's.
         let options = match self.app.registry.activity::<F>() {
             Ok(options) => options,
-            Err(error) => panic!("{error}"),
+            Err(error) => {
+                bowline_replay::unfit();
+                panic!("{error}")
+            }
         };
         let input = match input.give() {
             Ok(input) => input,
@@ -101,7 +104,7 @@ impl Ctx {
     /// Starts a child, by the path of its workflow's function.
     ///
     /// # Panics
-    /// If it was not registered: the run's turn fails and is tried again, and nothing is lost.
+    /// If it was not registered: another process may have it, and goes on. Nothing is lost.
     #[track_caller]
     pub fn child<F, M>(
         &self,
@@ -115,7 +118,10 @@ impl Ctx {
         let _ = workflow;
         let name = match self.app.registry.workflow::<F>() {
             Ok(name) => name,
-            Err(error) => panic!("{error}"),
+            Err(error) => {
+                bowline_replay::unfit();
+                panic!("{error}")
+            }
         };
         match input.give() {
             Ok(input) => {
@@ -188,7 +194,13 @@ impl Ctx {
     {
         const { assert_path::<F>() };
         let _ = workflow;
-        let name = self.app.registry.workflow::<F>().unwrap_or_else(|error| panic!("{error}"));
+        let name = match self.app.registry.workflow::<F>() {
+            Ok(name) => name,
+            Err(error) => {
+                bowline_replay::unfit();
+                panic!("{error}")
+            }
+        };
         let input = input.give().unwrap_or_else(|failure| panic!("{failure}"));
         let next = ContinueAsNew { name: Some(name.clone()), input, ..ContinueAsNew::default() };
         match self.inner.continue_as_new(next).await {}

@@ -132,7 +132,10 @@ impl<E> Stopped<E> {
         let _ = activity;
         match self.app.registry.activity::<F>() {
             Ok(options) => self.results(options.name.as_str()),
-            Err(error) => panic!("{error}"),
+            Err(error) => {
+                bowline_replay::unfit();
+                panic!("{error}")
+            }
         }
     }
 
@@ -148,7 +151,10 @@ impl<E> Stopped<E> {
         let _ = workflow;
         match self.app.registry.workflow::<F>() {
             Ok(name) => self.results(name.as_str()),
-            Err(error) => panic!("{error}"),
+            Err(error) => {
+                bowline_replay::unfit();
+                panic!("{error}")
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use crate::{
 pub(crate) struct Wanted {
     pub(crate) status: Option<args::Status>,
     pub(crate) workflow: Option<String>,
-    pub(crate) quarantined: bool,
+    pub(crate) parked: bool,
     pub(crate) limit: usize,
 }
 
@@ -28,7 +28,7 @@ pub(crate) async fn run(site: &Site, wanted: Wanted, print: Printer) -> Result<E
     let filter = Filter {
         statuses: wanted.status.map(status).into_iter().collect(),
         name: wanted.workflow.map(Name::from),
-        quarantined: wanted.quarantined.then_some(true),
+        quarantined: wanted.parked.then_some(true),
         limit: wanted.limit,
         ..Filter::default()
     };
@@ -43,7 +43,7 @@ pub(crate) async fn run(site: &Site, wanted: Wanted, print: Printer) -> Result<E
 }
 
 pub(super) fn text(head: &Head) -> String {
-    let parked = if head.quarantine.is_some() { " (quarantined)" } else { "" };
+    let parked = if head.quarantine.is_some() { " (parked)" } else { "" };
     let (run, id, name) = (head.run, &head.workflow_id, &head.name);
     format!("{}  {:<16}  {run}  {name}  {id}{parked}", moment(head.started_at), head.status)
 }
@@ -60,7 +60,7 @@ pub(super) fn json(head: &Head) -> serde_json::Value {
         "events": head.next_event.0 - 1,
         "unread": head.inbox.0 - head.consumed.0,
         "cancel": head.cancel.as_ref().map(|cancel| cancel.cause.to_string()),
-        "quarantine": head.quarantine.as_ref().map(|quarantine| quarantine.reason.clone()),
+        "parked": head.quarantine.as_ref().map(|parked| parked.reason.clone()),
     })
 }
 

@@ -19,10 +19,17 @@ pub(crate) async fn run(site: &Site, workflow_id: &str, print: Printer) -> Resul
     });
     let (head, history) = found.await?;
     print.line(|| list::text(&head), list::json(&head));
-    if let Some(quarantine) = &head.quarantine {
+    if let Some(parked) = &head.quarantine {
+        let (since, next) = (moment(parked.since), parked.next.map(moment));
         print.line(
-            || format!("quarantined after {} tries: {}", quarantine.failures, quarantine.reason),
-            json!({ "quarantine": quarantine.reason, "failures": quarantine.failures }),
+            || format!("parked since {since}, tried by {}: {}", parked.tries, parked.reason),
+            json!({
+                "parked": parked.reason,
+                "since": since,
+                "tries": parked.tries,
+                "failures": parked.failures,
+                "next": next,
+            }),
         );
     }
     for event in history {

@@ -61,6 +61,46 @@ fn a_run_is_listed_shown_cancelled_and_shown_again() {
     assert!(out(&shown).contains("WorkflowStarted"), "{}", out(&shown));
 }
 
+async fn checkout(_: bowline::Ctx) -> bowline::Result<()> {
+    panic!("the wheel came off")
+}
+
+/// A store with two parked runs, in a file that nobody has open.
+fn parked(path: &Path) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let app = bowline::Bowline::open(path).workflow(checkout);
+        let bowline = app.start().await.expect("starts");
+        for id in ["order-1", "order-2"] {
+            let run = bowline.start(checkout, id, ()).await.expect("the run starts");
+            run.result().await.expect_err("it is parked");
+        }
+        bowline.close(std::time::Duration::from_secs(5)).await.expect("closes");
+    });
+}
+
+#[test]
+fn parked_runs_are_listed_and_retried_one_by_one_or_all_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("orders.db");
+    parked(&path);
+    let file = path.to_str().expect("a path of text");
+    let count = |args: &[&str]| out(&bowline(args)).lines().count();
+    assert_eq!(count(&["list", file, "--parked"]), 2);
+    let shown = out(&bowline(&["show", file, "order-1"]));
+    assert!(shown.contains("parked since") && shown.contains("the wheel came off"), "{shown}");
+    let nothing = bowline(&["retry", file]);
+    assert_eq!(nothing.status.code(), Some(2), "it must be said which: {}", err(&nothing));
+    let one = bowline(&["retry", file, "order-1"]);
+    assert_eq!(out(&one), "1 parked run is tried again\n", "{}", err(&one));
+    assert_eq!(count(&["list", file, "--parked"]), 1);
+    let none = bowline(&["retry", file, "--workflow", "other"]);
+    assert_eq!(out(&none), "nothing is parked there\n", "{}", err(&none));
+    let all = bowline(&["--json", "retry", file, "--all"]);
+    assert!(out(&all).contains("\"retried\":1"), "{}", out(&all));
+    assert_eq!(count(&["list", file, "--parked"]), 0);
+}
+
 #[test]
 fn a_sound_file_is_checked_and_copied_and_nothing_is_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -15,8 +15,8 @@ use bowline_core::{
     Number, Queue, Received, RunId, Rung, State, Step, Time, TurnRecord, Version,
 };
 use bowline_store::{
-    AttemptHit, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Quarantine,
-    Read, Want,
+    AttemptHit, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Read, TakeUp,
+    Want,
 };
 pub(crate) use bowline_store::{AttemptRef, Foreseen, Heartbeat, Proof, Settle, Sighting};
 use parking_lot::RwLock;
@@ -84,6 +84,8 @@ pub(crate) trait Local: Send + Sync {
     fn turn_waits(&self, namespace: Namespace, queue: &Queue);
     /// An activity waits in a queue.
     fn activity_waits(&self, namespace: Namespace, queue: &Queue);
+    /// A run waits for somebody whose code can go on with it.
+    fn parked(&self, run: RunId);
     /// Anything may have happened.
     fn everything(&self);
     /// A run that it may hold was closed by somebody else.
@@ -164,6 +166,23 @@ pub(crate) struct TurnDone {
     pub(crate) state: State,
 }
 
+/// Why this process cannot go on with a run.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    /// How often its turn has failed in a row.
+    pub(crate) failures: u32,
+    pub(crate) reason: String,
+    /// Trying it holds a thread for ever, or takes the process down.
+    pub(crate) harms: bool,
+}
+
+impl Stop {
+    /// It failed once, and that is enough.
+    pub(crate) fn once(reason: String) -> Self {
+        Self { failures: 1, reason, harms: false }
+    }
+}
+
 /// The end of an attempt, as the worker saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptEnd {
@@ -215,6 +234,10 @@ impl Core {
         let unsure = AtomicBool::new(false);
         let call = || noting(&unsure, self.store.claim_runs(claim.clone()));
         let claimed = self.heed(claim.epoch, self.patiently(call).await)?;
+        Ok(Claimed { items: self.leases(claimed).await, is_unsure: unsure.into_inner() })
+    }
+
+    async fn leases(self: &Arc<Self>, claimed: Vec<ClaimedRun>) -> Vec<TurnLease> {
         if !claimed.is_empty() {
             self.net.touch();
         }
@@ -223,10 +246,20 @@ impl Core {
             let (run, fence) = (claimed.read.head.run, claimed.fence);
             match lease(claimed) {
                 Ok(lease) => leases.push(lease),
-                Err(error) => self.park(run, fence, 1, error.to_string()).await,
+                Err(error) => self.park(run, fence, Stop::once(error.to_string())).await,
             }
         }
-        Ok(Claimed { items: leases, is_unsure: unsure.into_inner() })
+        leases
+    }
+
+    /// Takes up parked runs that may be tried here.
+    pub(crate) async fn take_up(self: &Arc<Self>, runs: Vec<RunId>) -> Result<Claimed<TurnLease>> {
+        let (epoch, build) = (self.epoch(), self.settings.build.clone());
+        let take = TakeUp { epoch, build, runs, now: self.now() };
+        let unsure = AtomicBool::new(false);
+        let call = || noting(&unsure, self.store.take_up(take.clone()));
+        let taken = self.heed(epoch, self.patiently(call).await)?;
+        Ok(Claimed { items: self.leases(taken).await, is_unsure: unsure.into_inner() })
     }
 
     /// Reads what waits for a run that the worker holds.
@@ -249,21 +282,6 @@ impl Core {
         let turn = TurnCommit { run, fence, expected, decided, ended, release: false };
         let (committed, state) = self.commit(turn, Patience::Long).await?;
         Ok(TurnDone { version: committed.version, unread: committed.unread, state })
-    }
-
-    /// Puts a run into quarantine: visible, untouched, and tried again only when somebody says so.
-    pub(crate) async fn park(
-        self: &Arc<Self>,
-        run: RunId,
-        fence: Option<Fence>,
-        failures: u32,
-        reason: String,
-    ) {
-        tracing::error!(%run, %reason, "the run is put into quarantine");
-        let quarantine = Quarantine { since: self.now(), failures, reason };
-        if let Err(error) = self.quarantine(run, fence, quarantine).await {
-            tracing::error!(%run, %error, "the run could not be put into quarantine");
-        }
     }
 
     /// Starts activities that wait.

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Core,
+    desk::Stop,
     remote::{AtHand, Decision},
     submit::Patience,
 };
@@ -65,7 +66,7 @@ fn taking(core: &Arc<Core>, read: RunRead, asked: u64) -> oneshot::Receiver<bool
             Ok(moved) => moved,
             // A run that does not read must not hold up the others.
             Err(error) if read.head.quarantine.is_none() && error.is_corrupt() => {
-                core.park(run, None, 1, error.to_string()).await;
+                core.park(run, None, Stop::once(error.to_string())).await;
                 false
             }
             Err(error) => {

@@ -114,6 +114,14 @@ impl Core {
         Ok(self.as_member(renew).await?.inventory)
     }
 
+    /// Whether other members are alive, which may have other code. If nobody can say, there are
+    /// none.
+    pub(crate) async fn has_others(&self) -> bool {
+        let renewal = Renewal { inventory: true, ..self.renewal(Vec::new(), Vec::new()) };
+        let renewed = self.retrying(|| self.store.renew(renewal.clone())).await;
+        renewed.is_ok_and(|renewed| renewed.others)
+    }
+
     fn renewal(&self, heartbeats: Vec<Heartbeat>, sightings: Vec<Sighting>) -> Renewal {
         let (epoch, lease, now) = (self.epoch(), self.settings.lease, self.now());
         // A cancel may have been decided elsewhere, for a worker that listens here.

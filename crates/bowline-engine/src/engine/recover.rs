@@ -80,13 +80,13 @@ impl Core {
     }
 
     /// Every open run, page by page.
-    fn open_runs(&self) -> Option<Filter> {
+    pub(super) fn open_runs(&self) -> Option<Filter> {
         let statuses = vec![Status::Running, Status::Cancelling];
         let namespace = self.settings.namespace;
         Some(Filter { namespace, statuses, limit: limits::PAGE, ..Filter::default() })
     }
 
-    async fn turn_page(&self, pages: &mut Option<Filter>) -> Option<Vec<Head>> {
+    pub(super) async fn turn_page(&self, pages: &mut Option<Filter>) -> Option<Vec<Head>> {
         let filter = pages.take()?;
         let page = self.patiently(|| self.store.find(filter.clone())).await.ok()?;
         *pages = page.next.map(|next| Filter { after: Some(next), ..filter });

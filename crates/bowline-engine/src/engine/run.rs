@@ -23,15 +23,17 @@ pub(crate) enum WhenParked {
     Tell,
 }
 
-/// Refuses to wait for the code of a run that is parked. One that is about to be closed, because a
-/// message waits that does so, is as good as closed: nobody's code is waited for.
-pub(crate) fn is_parked(head: &Head) -> Result<()> {
+/// Refuses to wait for the code of a run that is parked; or says when to ask again, because another
+/// process may take it up until then. One that is about to be closed, because a message waits that
+/// does so, is as good as closed: nobody's code is waited for.
+pub(crate) fn is_parked(head: &Head, now: Time) -> Result<Option<Time>> {
     let closes = !head.status.is_open() || head.cut_in > head.consumed;
     match head.quarantine.as_ref().filter(|_| !closes) {
-        Some(parked) => {
+        Some(parked) if parked.is_told(now) => {
             Err(Error::Parked { failures: parked.failures, reason: parked.reason.clone() })
         }
-        None => Ok(()),
+        Some(parked) => Ok(parked.told_from),
+        None => Ok(None),
     }
 }
 
@@ -149,9 +151,10 @@ impl Core {
                 run = head.run;
                 continue;
             }
-            if parked == WhenParked::Tell {
-                is_parked(&head)?;
-            }
+            let told = match parked {
+                WhenParked::Tell => is_parked(&head, self.now())?,
+                WhenParked::Wait => None,
+            };
             match head.successor {
                 Some(successor) => run = successor,
                 None if !head.status.is_open() => {
@@ -161,6 +164,7 @@ impl Core {
                     biased;
                     () = follower.changed() => {}
                     () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
+                    () = self.clock.sleep_until(told.unwrap_or(Time::MAX)), if told.is_some() => {}
                 },
             }
             if let Some(result) = follower.completed(run) {

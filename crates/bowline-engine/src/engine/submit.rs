@@ -12,11 +12,11 @@ mod start;
 use std::sync::Arc;
 
 use bowline_core::{
-    Address, Cause, Decided, Event, EventKind, Fence, Message, Payload, Post, ReceiptId, RunId,
-    Signal, State, UpdateStage, Version,
+    Address, Cause, Decided, Event, EventKind, Fence, GaveUp, Message, Parked, Payload, Post,
+    ReceiptId, RunId, Signal, State, UpdateStage, Version,
 };
 use bowline_store::{
-    Commit, Committed, Error as StoreError, Foreseen, Posted, Posting, Quarantine, Read, RunKey,
+    Commit, Committed, Error as StoreError, Foreseen, Posted, Posting, Read, RunKey,
 };
 pub use cancel::{CancelRequest, CancelledOne};
 pub use prepare::Prepared;
@@ -44,6 +44,15 @@ pub(crate) struct TurnCommit {
     /// Ends of attempts that the decision knows before the store does.
     pub(crate) ended: Vec<Foreseen>,
     pub(crate) release: bool,
+}
+
+/// What is said on the row of a run that is let go of.
+enum Change {
+    None,
+    /// This process cannot go on with it.
+    Park(GaveUp),
+    /// Everybody may try it again.
+    Lift,
 }
 
 /// How a decision leaves its run, as far as those who wait for its end are concerned.
@@ -255,29 +264,29 @@ impl Core {
 
     /// Lets go of a run that this member holds, whatever has happened to it meanwhile.
     pub(crate) async fn release(self: &Arc<Self>, run: RunId, fence: Fence) -> Result<()> {
-        self.bare(run, Some(fence), None, Patience::Long).await
+        self.bare(run, Some(fence), Change::None, Patience::Long).await
     }
 
-    /// Puts a run into quarantine, and lets go of it.
-    pub(crate) async fn quarantine(
+    /// Lets go of a run that this process cannot go on with, and says so on its row.
+    pub(crate) async fn give_up(
         self: &Arc<Self>,
         run: RunId,
         fence: Option<Fence>,
-        quarantine: Quarantine,
+        gave_up: GaveUp,
     ) -> Result<()> {
-        self.bare(run, fence, Some(Some(quarantine)), Patience::Long).await
+        self.bare(run, fence, Change::Park(gave_up), Patience::Long).await
     }
 
-    /// Takes a run out of quarantine: its turn is tried again.
+    /// Lets everybody try a parked run again.
     pub(crate) async fn retry(self: &Arc<Self>, run: RunId) -> Result<()> {
-        self.bare(run, None, Some(None), Patience::Short).await
+        self.bare(run, None, Change::Lift, Patience::Short).await
     }
 
     async fn bare(
         self: &Arc<Self>,
         run: RunId,
         fence: Option<Fence>,
-        quarantine: Option<Option<Quarantine>>,
+        change: Change,
         patience: Patience,
     ) -> Result<()> {
         // What was held under a lost epoch is not ours to give back, or to park.
@@ -292,13 +301,24 @@ impl Core {
             if lost || !head.status.is_open() {
                 return Ok(());
             }
-            let commit =
-                Commit { quarantine: quarantine.clone(), ..fold::bare(self, &head, fence) };
+            let parked = head.quarantine.as_ref();
+            let quarantine = match &change {
+                Change::None => None,
+                Change::Lift if parked.is_none() => return Ok(()),
+                Change::Lift => Some(None),
+                Change::Park(why) => Some(Some(Parked::after(parked, why.clone(), self.now()))),
+            };
+            // It is let go of before anybody could go on with it: perhaps not for the last time.
+            let is_untried = quarantine.is_none() && parked.is_some();
+            let commit = Commit { quarantine, ..fold::bare(self, &head, fence) };
             match self.write(commit, patience).await {
                 Err(error) if error.is_race() => {}
                 done => {
                     self.net.touch();
                     self.followers.tell_end(run);
+                    if is_untried {
+                        self.parked(run);
+                    }
                     return done.map(drop);
                 }
             }

@@ -192,7 +192,7 @@ impl Core {
                 return Ok(answer);
             }
             from = head.next_event;
-            super::run::is_parked(&head)?;
+            let again = super::run::is_parked(&head, self.now())?;
             // Whoever closed the run is about to say what became of the update, unless it died.
             let given_up = self.now().after(limits::QUERY);
             tokio::select! {
@@ -201,6 +201,7 @@ impl Core {
                 () = self.stopping.cancelled() => return Err(Error::ShuttingDown),
                 // Whoever wrote the answer may have died before it told anybody.
                 () = follower.changed() => {}
+                () = self.clock.sleep_until(again.unwrap_or(Time::MAX)), if again.is_some() => {}
                 () = self.clock.sleep_until(given_up), if !head.status.is_open() => {
                     return Err(closed(&head));
                 }

@@ -71,6 +71,7 @@ fn pass_on(core: &Arc<Core>, hint: Hint) {
         Hint::Sweep => core.bells.sweep.notify_one(),
         Hint::Changed(run) => core.followers.tell(run),
         Hint::Closed(run) => core.followers.hear_end(run),
+        Hint::Parked(run) => core.parked(run),
         Hint::Asked => core.bells.asked.notify_one(),
         Hint::Answered(_) => {}
         Hint::Word(word) => core.hears(&word),
@@ -103,6 +104,13 @@ impl Core {
     fn inbox_grew(&self, run: RunId) {
         if let Some(local) = self.local.get() {
             local.inbox_grew(run);
+        }
+    }
+
+    /// Somebody could not go on with a run: it may be tried here.
+    pub(crate) fn parked(&self, run: RunId) {
+        if let Some(local) = self.local.get() {
+            local.parked(run);
         }
     }
 

@@ -28,8 +28,13 @@ impl Local for Worker {
         }
     }
 
+    fn parked(&self, run: RunId) {
+        self.parked.ring(run);
+    }
+
     fn everything(&self) {
         self.dispatch.turns.notify_one();
+        self.parked.ring_all();
         self.threads.held().into_iter().for_each(|run| self.inbox_grew(run));
         self.queues.values().for_each(|lane| lane.bell.ring());
     }
@@ -83,6 +88,7 @@ impl Local for Worker {
 
     fn look(&self, owed: Owed) {
         self.dispatch.turns.notify_one();
+        self.parked.look(self.core.now());
         self.queues.values().for_each(|lane| lane.bell.ring());
         let held: BTreeSet<RunId> = self.threads.held().into_iter().collect();
         // A run that is held nowhere is claimed, or has gone on as another one.

@@ -11,7 +11,7 @@ use bowline_store::{
     Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
     Committed, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
     Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
-    Sweep, Swept, memory::Method,
+    Sweep, Swept, TakeUp, memory::Method,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -245,6 +245,16 @@ impl Store for Checked {
             let claimed = claimed.await;
             claimed.iter().flatten().for_each(|claimed| book.reads(&claimed.read));
             claimed
+        })
+    }
+
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        let book = self.book.clone();
+        let taken = self.call(Method::ClaimRuns, move |inner| inner.take_up(take));
+        Box::pin(async move {
+            let taken = taken.await;
+            taken.iter().flatten().for_each(|taken| book.reads(&taken.read));
+            taken
         })
     }
 

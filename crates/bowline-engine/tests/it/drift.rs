@@ -99,8 +99,6 @@ async fn n7_a_changed_decision_parks_the_run_untouched_until_the_code_is_right()
         wrong.kill();
         stage.reopen();
         let right = process(&stage, true, &probe).await;
-        assert!(right.engine.head(run).await.expect("it is there").quarantine.is_some());
-        right.engine.retry(run).await.expect("it is there");
         let said = RunEnding::Completed(Some(Payload::json("\"right\"")));
         assert_eq!(ending(&right.engine, run).await, said);
         let after = history(&right.engine, run).await;
@@ -124,7 +122,6 @@ async fn a_parked_run_keeps_its_cancel_until_the_code_is_right() {
         wrong.kill();
         stage.reopen();
         let right = process(&stage, true, &probe).await;
-        right.engine.retry(run).await.expect("it is there");
         comes_clean(&right.engine, receipt).await;
         assert!(matches!(ending(&right.engine, run).await, RunEnding::Cancelled(..)));
     })

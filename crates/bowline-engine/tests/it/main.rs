@@ -56,6 +56,7 @@ mod remote_restart;
 mod remote_turn;
 mod replaying;
 mod retry;
+mod rolling;
 mod scale;
 mod scope;
 mod seat;

@@ -9,9 +9,10 @@ use std::{
     time::Duration,
 };
 
+use bowline_core::Parked;
 use bowline_core::{Cause, RunEnding, RunId, Status};
 use bowline_engine::{Builder, Engine, Error, limits};
-use bowline_store::{Filter, Quarantine};
+use bowline_store::Filter;
 
 use crate::world::{Code, World, activity, done, ending, history, signal, start, until, within};
 
@@ -24,7 +25,7 @@ crate::world::on_every_store! {
 }
 
 /// Waits until a run is parked, and tells why. Tries are paced by the clock, which moves on.
-async fn parked(world: &World, engine: &Engine, run: RunId) -> Quarantine {
+async fn parked(world: &World, engine: &Engine, run: RunId) -> Parked {
     within("the run to be parked", async {
         loop {
             if let Some(quarantine) = engine.head(run).await.expect("it is there").quarantine {

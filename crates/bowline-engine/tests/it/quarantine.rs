@@ -8,9 +8,10 @@ use std::{
     time::Duration,
 };
 
+use bowline_core::Parked;
 use bowline_core::{Failure, Payload, RunEnding, RunId};
 use bowline_engine::{Engine, clock::SystemClock};
-use bowline_store::{Filter, Quarantine};
+use bowline_store::Filter;
 
 use crate::world::{Code, World, activity, done, ending, history, start, until, within};
 
@@ -23,7 +24,7 @@ crate::world::on_every_store! {
 }
 
 /// Waits until a run is parked, while the time passes.
-async fn parked(world: &World, engine: &Engine, run: RunId) -> Quarantine {
+async fn parked(world: &World, engine: &Engine, run: RunId) -> Parked {
     let wait = async {
         loop {
             let head = engine.head(run).await.expect("the run is there");

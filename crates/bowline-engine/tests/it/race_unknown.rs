@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use bowline_core::{Cause, ChildSpec, Ending, Failure, Fence, Payload, RunEnding, Step};
+use bowline_core::{Cause, ChildSpec, CommitId, Ending, Failure, Fence, Payload, RunEnding, Step};
 use bowline_engine::{Engine, StartOptions};
 use bowline_store::{
-    Phase, Proof, Read, RunKey, Settle,
+    Commit, Phase, Proof, Read, RunKey, Settle,
     memory::{Method, When},
 };
 
@@ -302,8 +302,9 @@ async fn an_attempt_whose_starting_commit_is_lost_in_a_conflict_is_not_stuck() {
         stage.gates.fail(Method::Commit, When::After, starting);
         let run = start(&engine, "fan", "fan-1").await;
         until(&engine, run, "ActivityScheduled").await;
-        // An operator's command, which is harmless at any time.
-        engine.retry(run).await.expect("the run is there");
+        let head = engine.head(run).await.expect("the run is there");
+        let other = Commit::unchanged(&head, CommitId(77), stage.after(0));
+        stage.store().commit(vec![other]).await.remove(0).expect("it is harmless");
         stage.pauses(20).await;
         probe.has_begun(1).await;
         probe.let_go(1);

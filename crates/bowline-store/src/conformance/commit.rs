@@ -13,7 +13,9 @@ use super::{
     turn::{cancel, cause, names, signal, spec, terminate, turn_out},
     world::{NAMESPACE, World, refused},
 };
-use crate::{Error, Posted, Posting, Quarantine, RunCancel};
+use bowline_core::Parked;
+
+use crate::{Error, Posted, Posting, RunCancel};
 
 /// Two members decided on the same version: the first wins, the other reads again.
 pub fn a_stale_version_conflicts(harness: &dyn Harness) {
@@ -241,7 +243,8 @@ pub fn a_commit_writes_the_whole_head(harness: &dyn Harness) {
 pub fn quarantine_stays_until_it_is_lifted(harness: &dyn Harness) {
     let world = World::new(harness);
     let run = world.start("order-1");
-    let bad = Quarantine { since: world.now(), failures: 3, reason: "panicked".into() };
+    let bad =
+        Parked { since: world.now(), failures: 3, reason: "panicked".into(), ..Parked::default() };
     world.run_turn(run, |turn| turn.commit.quarantine = Some(Some(bad.clone())));
     world.run_turn(run, |_| {});
     assert_eq!(world.head(run).quarantine, Some(bad));

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bowline_core::{
-    Address, Cancel, Cause, Ladders, Message, RequestId, RunAlarm, RunId, RunLadder, Span, Status,
+    Address, Cancel, Cause, Ladders, Message, Parked, RequestId, RunAlarm, RunId, RunLadder, Span,
+    Status,
 };
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
     turn::{birth, cancel, cause, names, started},
     world::World,
 };
-use crate::{Quarantine, Want};
+use crate::Want;
 
 fn ladder(seconds: u64) -> RunLadder {
     RunLadder { terminate_after: Span(Duration::from_secs(seconds)) }
@@ -65,7 +66,8 @@ pub fn a_request_arms_the_ladder_of_its_run(harness: &dyn Harness) {
 pub fn the_ladder_of_a_parked_run_rings(harness: &dyn Harness) {
     let world = World::new(harness);
     let run = world.start("a");
-    let bad = Quarantine { since: world.now(), failures: 3, reason: "panicked".into() };
+    let bad =
+        Parked { since: world.now(), failures: 3, reason: "panicked".into(), ..Parked::default() };
     world.run_turn(run, |turn| turn.commit.quarantine = Some(Some(bad)));
     world.post(run, pushing(30)).expect("taken");
     world.tick(30);

@@ -12,7 +12,9 @@ use super::{
     wait::block_on,
     world::{NAMESPACE, World},
 };
-use crate::{Filter, Order, Page, Posting, Quarantine};
+use bowline_core::Parked;
+
+use crate::{Filter, Order, Page, Posting};
 
 fn find(world: &World<'_>, filter: Filter) -> Page {
     block_on(world.store().find(filter)).expect("lists can be read")
@@ -36,7 +38,7 @@ pub fn filters_leave_out_what_they_should(harness: &dyn Harness) {
     let c = child.run;
     world.run_turn(a, |turn| turn.child(child, ParentClose::Cancel));
     world.close(b, Status::Completed);
-    let bad = Quarantine { since: world.now(), failures: 1, reason: "bug".into() };
+    let bad = Parked { since: world.now(), failures: 1, reason: "bug".into(), ..Parked::default() };
     world.run_turn(c, |turn| turn.commit.quarantine = Some(Some(bad)));
     let table: Vec<(&str, Filter, Vec<RunId>)> = vec![
         ("nothing", all(), vec![a, b, c]),

@@ -4,7 +4,8 @@ use bowline_core::{Holder, Place, Token, start};
 
 use super::Data;
 use crate::{
-    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, HolderKind, Read, Result, Want,
+    ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Error, HolderKind, Read, Result,
+    TakeUp, Want,
 };
 
 impl Data {
@@ -26,6 +27,24 @@ impl Data {
             claimed.push(ClaimedRun { read, fence });
         }
         Ok(claimed)
+    }
+
+    pub(super) fn take_up(&mut self, take: &TakeUp) -> Result<Vec<ClaimedRun>> {
+        self.clock(take.now);
+        self.alive(take.epoch)?;
+        let mut taken = Vec::new();
+        for run in &take.runs {
+            let found = self.rows.runs.get(run).is_some_and(|row| take.may_have(&row.head));
+            if !found {
+                continue;
+            }
+            let fence = Some(self.roll.lend(take.epoch).ok_or(Error::Fenced)?);
+            self.rows.known(*run).head.holder = fence;
+            self.stand(*run);
+            let read = self.read(&Read::whole(*run)).expect("it was found above");
+            taken.push(ClaimedRun { read, fence });
+        }
+        Ok(taken)
     }
 
     pub(super) fn claim_activities(

@@ -44,6 +44,9 @@ impl Data {
             self.deliver(run, answer, now);
         }
         self.changed(run);
+        if commit.parks() {
+            self.hints.insert(Hint::Parked(run));
+        }
         if commit.ends() {
             self.hints.insert(Hint::Closed(run));
         }

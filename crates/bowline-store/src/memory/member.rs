@@ -56,7 +56,8 @@ impl Data {
         if renewal.leave {
             self.leave(epoch, renewal.runs_on, now);
         }
-        Ok(Renewed { heartbeats, cancels, inventory, aside: Vec::new() })
+        let others = renewal.inventory && self.roll.has_others(epoch);
+        Ok(Renewed { heartbeats, cancels, inventory, others, aside: Vec::new() })
     }
 
     /// Whether a cancel stands on an activity's row that no worker is known to have.

@@ -121,6 +121,12 @@ impl Roll {
         true
     }
 
+    /// Whether anybody but this member is alive.
+    pub(super) fn has_others(&self, epoch: Epoch) -> bool {
+        let mut alive = self.members.iter().filter(|(_, member)| member.fate == Fate::Alive);
+        alive.any(|(other, _)| *other != epoch)
+    }
+
     /// The member that an opening is now, and its lease.
     pub(super) fn of(&self, opening: u64) -> Option<(Epoch, Duration)> {
         let epoch = self.last_of(opening)?;

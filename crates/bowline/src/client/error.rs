@@ -38,11 +38,12 @@ pub enum ClientError {
         /// Where that run stands.
         status: engine::core::Status,
     },
-    /// The run cannot go on: its code fails each time. It is parked, and goes on when the code is
-    /// right again and somebody retries it.
+    /// The run cannot go on: its code fails. It is parked, and goes on with the first process whose
+    /// code can, or when somebody retries it.
     #[error(
-        "the run is parked, since its code failed {failures} times in a row. Change the code and \
-         call `retry` on the run.\n{reason}"
+        "the run is parked, since its code failed{}. It goes on with the first process whose code \
+         can: change the code and start again, or call `retry` on the run.\n{reason}",
+        times(*failures)
     )]
     Parked {
         /// How often.
@@ -59,6 +60,14 @@ pub enum ClientError {
     /// Anything else that the engine says.
     #[error(transparent)]
     Engine(engine::Error),
+}
+
+/// How often, if that is more than once.
+fn times(failures: u32) -> String {
+    match failures {
+        0 | 1 => String::new(),
+        many => format!(" {many} times in a row"),
+    }
 }
 
 /// What a caller whose id is taken may say instead.

@@ -110,6 +110,16 @@ impl List {
         Ok(runs)
     }
 
+    /// Lets every process try the [parked](Self::parked) runs of this list again, at once and
+    /// whoever has tried them before; says how many there were. That is for whoever has mended what
+    /// they failed at: a process with other code tries them by itself.
+    ///
+    /// # Errors
+    /// If the store fails. Some of them may be tried again by then.
+    pub async fn retry(&self) -> Result<usize, ClientError> {
+        Ok(self.bowline.engine().retry_all(self.filter.clone()).await?)
+    }
+
     fn after(&self, after: (Time, RunId)) -> Self {
         let filter = Filter { after: Some(after), ..self.filter.clone() };
         Self { bowline: self.bowline.clone(), filter }

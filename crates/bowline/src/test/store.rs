@@ -16,7 +16,7 @@ use bowline_engine::{
         Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed,
         Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
         Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store,
-        Subtree, Sweep, Swept,
+        Subtree, Sweep, Swept, TakeUp,
     },
 };
 
@@ -127,6 +127,10 @@ impl Store for Inside {
 
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.passes(&step(Step::Claim), || self.world.memory.claim_runs(claim), Err)
+    }
+
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        self.passes(&step(Step::Claim), || self.world.memory.take_up(take), Err)
     }
 
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {

@@ -58,6 +58,29 @@ async fn what_one_program_starts_another_one_signals_and_cancels() {
     two.close(Duration::from_secs(10)).await.expect("it closes");
 }
 
+/// A process had a workflow registered and not its activities: a run that came to it was parked,
+/// while another process had everything. It is passed on to that one, and whoever waits for it is
+/// none the wiser.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_goes_on_where_its_activities_are_registered() {
+    let url = std::env::var(VARIABLE).expect("it is set");
+    let part = Bowline::open(url).workflow(adds).start().await.expect("it starts");
+    let whole = program().await;
+    let mut sums = Vec::new();
+    for n in 0..5 {
+        // Whoever starts a run has its first turn.
+        let id = id(&format!("part-{n}"));
+        sums.push(part.start(adds, id.clone(), ()).await.expect("it is started"));
+        part.run(id).signal(GO, n).await.expect("it is sent");
+    }
+    for (n, sum) in (0..).zip(sums) {
+        let result = tokio::time::timeout(Duration::from_secs(60), sum.result()).await;
+        assert_eq!(result.expect("it ends").expect("it is not parked"), n * 2);
+    }
+    part.close(Duration::from_secs(10)).await.expect("it closes");
+    whole.close(Duration::from_secs(10)).await.expect("it closes");
+}
+
 #[tokio::test]
 async fn a_database_that_is_not_there_is_named() {
     let refused = Bowline::open("postgres://nobody@127.0.0.1:1/nothing").workflow(adds).start();

@@ -16,6 +16,7 @@ use crate::{
     Error, Result,
     engine::{
         Core,
+        desk::Stop,
         run::{events, state_after},
         submit::{Patience, TurnCommit},
     },
@@ -155,7 +156,8 @@ impl Core {
                 Ok(None) => {}
                 // A run that does not read must not hold up the queue.
                 Err(error) if error.is_corrupt() => {
-                    self.park(claimed.read.head.run, None, 1, error.to_string()).await;
+                    let stop = Stop::once(error.to_string());
+                    self.park(claimed.read.head.run, None, stop).await;
                 }
                 Err(error) => return Err(error),
             }

@@ -28,7 +28,7 @@ use crate::{
     Error, Result,
     engine::{
         Core,
-        desk::{TurnDone, TurnLease},
+        desk::{Stop, TurnDone, TurnLease},
     },
     limits,
     worker::registry::Workflows,
@@ -384,7 +384,8 @@ impl Thread {
         if lasting || times >= limits::TURN_FAILURES {
             self.failures.remove(&run);
             self.core.finish(async move {
-                core.park(run, Some(held.fence), times, reason).await;
+                let stop = Stop { failures: times, reason, harms: false };
+                core.park(run, Some(held.fence), stop).await;
                 drop(held.place);
             });
         } else {
@@ -454,9 +455,12 @@ impl Thread {
     }
 }
 
-/// Whether trying again cannot help: only other code can.
+/// Whether trying again cannot help: only another process can, which has other code or more of it.
 fn lasts(fault: &Fault) -> bool {
-    !matches!(fault, Fault::Panicked(_))
+    match fault {
+        Fault::Panicked(failure) => failure.kind == bowline_replay::UNFIT,
+        _ => true,
+    }
 }
 
 /// Gives a lease back, and then the place.

@@ -14,7 +14,10 @@ use std::{
 use tokio::sync::Notify;
 
 use super::{Threads, thread::release};
-use crate::{engine::Core, worker::Worker};
+use crate::{
+    engine::{Core, desk::Stop},
+    worker::Worker,
+};
 
 /// How threads tell the watchdog that they have turns.
 #[derive(Default)]
@@ -88,7 +91,8 @@ impl Threads {
                     "its code did not return within {late:?}: look for a loop without an await, \
                      a lock, or a blocking call"
                 );
-                core.park(run, Some(held.fence), 1, reason).await;
+                let stop = Stop { failures: 1, reason, harms: true };
+                core.park(run, Some(held.fence), stop).await;
                 drop(held.place);
             };
             self.core.finish(work);

@@ -8,7 +8,7 @@ use bowline_store::{
     Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
     Committed, Error, Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Listeners, Page,
     Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
-    Shelf, Shelve, Store, Subtree, Sweep, Swept,
+    Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp,
     memory::{Method, When},
 };
 use parking_lot::Mutex;
@@ -343,6 +343,11 @@ impl Store for Gated {
 
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         let call = move |inner: Arc<dyn Store>| inner.claim_runs(claim);
+        self.one(Method::ClaimRuns, &Call::Other, call, |runs| Call::Runs(runs))
+    }
+
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        let call = move |inner: Arc<dyn Store>| inner.take_up(take);
         self.one(Method::ClaimRuns, &Call::Other, call, |runs| Call::Runs(runs))
     }
 

@@ -14,6 +14,7 @@ use std::{
 };
 
 use bowline_core::Epoch;
+use bowline_engine::clock::{Clock, ManualClock};
 use bowline_postgres::{PostgresStore, Settings};
 use bowline_sqlite::SqliteStore;
 use bowline_store::{Store, memory::MemoryStore};
@@ -46,6 +47,22 @@ pub(crate) fn memory() -> Option<Kept> {
     let own = store.clone();
     let open = Box::new(move || -> Arc<dyn Store> { Arc::new(store.reopen()) });
     Some(Kept { open, give_up: Some(Box::new(move || own.evict())) })
+}
+
+/// A store that several processes have open at once, each with an opening of its own.
+pub(crate) fn shared(clock: &Arc<ManualClock>) -> Vec<(&'static str, Open)> {
+    let clock = clock.clone();
+    let store = MemoryStore::shared(move || clock.now());
+    let memory: Open = Box::new(move || -> Arc<dyn Store> { Arc::new(store.opening()) });
+    let postgres = schema().map(|mut schema| {
+        (schema.settings.hints, schema.settings.poll) = (true, Duration::from_secs(1));
+        let open: Open = Box::new(move || -> Arc<dyn Store> {
+            let store = PostgresStore::open_with(&schema.url, schema.settings.clone());
+            Arc::new(store.expect("the database runs"))
+        });
+        ("postgres", open)
+    });
+    [("memory", memory)].into_iter().chain(postgres).collect()
 }
 
 pub(crate) fn sqlite() -> Option<Kept> {
@@ -107,7 +124,7 @@ impl Drop for Schema {
     }
 }
 
-pub(crate) fn postgres() -> Option<Kept> {
+fn schema() -> Option<Schema> {
     static SCHEMAS: AtomicU64 = AtomicU64::new(0);
     let Ok(url) = std::env::var("BOWLINE_TEST_POSTGRES") else {
         eprintln!("not on the store postgres: BOWLINE_TEST_POSTGRES is not set");
@@ -120,7 +137,11 @@ pub(crate) fn postgres() -> Option<Kept> {
     // There is one process in a story: nobody else is told, and nothing comes by the wall clock.
     settings.hints = false;
     settings.poll = Duration::from_secs(100_000);
-    let schema = Arc::new(Schema { url, settings, opened: Mutex::default() });
+    Some(Schema { url, settings, opened: Mutex::default() })
+}
+
+pub(crate) fn postgres() -> Option<Kept> {
+    let schema = Arc::new(schema()?);
     let own = schema.clone();
     let open = Box::new(move || -> Arc<dyn Store> {
         if schema.close() {

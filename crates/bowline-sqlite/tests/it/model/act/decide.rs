@@ -2,13 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bowline_core::Parked;
 use bowline_core::{
     ActivityScheduled, ActivitySpec, Alarm, AlarmKind, Batch, Cause, ChildInitiated, Event,
     EventId, EventKind, Fence, Holder, Link, MarkerRecorded, Note, Number, Outstanding, Parent,
     ParentClose, Post, Ranges, RetryPolicy, Span, Status, Timeouts, TimerStarted,
     WorkflowCompleted,
 };
-use bowline_store::{Close, Commit, Head, NewActivity, Quarantine, RunCancel, StartNow};
+use bowline_store::{Close, Commit, Head, NewActivity, RunCancel, StartNow};
 
 use super::{Actor, Call};
 use crate::world::{event, spec, turn_of};
@@ -79,7 +80,12 @@ impl Actor {
             draft.commit.status = Status::Cancelling;
         }
         if self.chance.one_in(20) {
-            let quarantine = Quarantine { since: self.now, failures: 1, reason: "chance".into() };
+            let quarantine = Parked {
+                since: self.now,
+                failures: 1,
+                reason: "chance".into(),
+                ..Parked::default()
+            };
             draft.commit.quarantine = Some(self.chance.one_in(2).then_some(quarantine));
         }
         if !head.rules.is_native() {
