@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::Time;
+use bowline_core::{Number, Time};
 
 use super::Core;
 use crate::limits;
@@ -40,7 +40,7 @@ async fn ring(core: &Arc<Core>) -> Option<Time> {
             core.set_aside(&fired.aside);
             core.push(fired.hits);
             for run in fired.runs {
-                core.owe(run);
+                core.owe(run, Number::default());
                 core.followers.tell(run);
             }
             fired.next

@@ -341,7 +341,7 @@ impl Core {
             .await?;
         if let Some(run) = run {
             match settled.message {
-                Some(_) => self.owe(run),
+                Some(number) => self.owe(run, number),
                 None => self.net.touch(),
             }
             if settled.message.is_none() && settled.step == Step::Ended {

@@ -5,14 +5,14 @@
 //! Never: wakes an idle process. Where nothing was written, nothing is looked for.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use bowline_core::{Address, RunId};
+use bowline_core::{Address, Number, RunId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -30,7 +30,7 @@ pub(crate) struct Net {
 /// Inboxes that have grown, and that nobody has read since.
 #[derive(Debug, Default)]
 pub(crate) struct Owed {
-    pub(crate) runs: BTreeSet<RunId>,
+    pub(crate) runs: BTreeMap<RunId, Number>,
     /// Any of the runs that are held here may have to be read.
     pub(crate) all: bool,
 }
@@ -47,12 +47,14 @@ impl Net {
         self.dirty.load(Ordering::Acquire)
     }
 
-    /// A message was put into an inbox.
-    pub(crate) fn owe(&self, run: RunId) {
+    /// A message was put into an inbox, under this number; zero if that is not known.
+    pub(crate) fn owe(&self, run: RunId, number: Number) {
         let mut owed = self.owed.lock();
-        match owed.runs.len() < limits::OWED {
-            true => drop(owed.runs.insert(run)),
-            false => owed.all = true,
+        if owed.runs.len() < limits::OWED || owed.runs.contains_key(&run) {
+            let known = owed.runs.entry(run).or_default();
+            *known = number.max(*known);
+        } else {
+            owed.all = true;
         }
         drop(owed);
         self.touch();
@@ -61,7 +63,7 @@ impl Net {
     /// The same, where the run may not be known.
     pub(crate) fn owe_to(&self, to: &Address) {
         match to {
-            Address::Run(run) | Address::Chain(run) => self.owe(*run),
+            Address::Run(run) | Address::Chain(run) => self.owe(*run, Number::default()),
             Address::Current(..) => self.owe_any(),
         }
     }
@@ -78,9 +80,10 @@ impl Net {
         self.owed.lock().runs.remove(&run);
     }
 
-    /// Whether an inbox is known to have grown, and nobody has begun to read it since.
-    pub(crate) fn is_owed(&self, run: RunId) -> bool {
-        self.owed.lock().runs.contains(&run)
+    /// Whether there is more in an inbox than has been seen of it. Who has put it there may say so
+    /// after it was read: so it is the number that counts.
+    pub(crate) fn is_owed(&self, run: RunId, seen: Number) -> bool {
+        self.owed.lock().runs.get(&run).is_some_and(|number| *number > seen)
     }
 
     fn take(&self) -> Option<Owed> {

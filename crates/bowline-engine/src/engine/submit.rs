@@ -12,8 +12,8 @@ mod start;
 use std::sync::Arc;
 
 use bowline_core::{
-    Address, Cause, Decided, Event, EventKind, Fence, GaveUp, Message, Parked, Payload, Post,
-    ReceiptId, RunId, Signal, State, UpdateStage, Version,
+    Address, Cause, Decided, Event, EventKind, Fence, GaveUp, Message, Number, Parked, Payload,
+    Post, ReceiptId, RunId, Signal, State, UpdateStage, Version,
 };
 use bowline_store::{
     Commit, Committed, Error as StoreError, Foreseen, Posted, Posting, Read, RunKey,
@@ -336,9 +336,9 @@ impl Core {
 
 impl Core {
     /// A message was put into an inbox: whoever decides about that run next must read it.
-    pub(crate) fn owe(&self, run: RunId) {
+    pub(crate) fn owe(&self, run: RunId, number: Number) {
         self.hands.forget(run);
-        self.net.owe(run);
+        self.net.owe(run, number);
     }
 
     fn owe_to(&self, to: &Address) {

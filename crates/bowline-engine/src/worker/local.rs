@@ -92,8 +92,9 @@ impl Local for Worker {
         self.queues.values().for_each(|lane| lane.bell.ring());
         let held: BTreeSet<RunId> = self.threads.held().into_iter().collect();
         // A run that is held nowhere is claimed, or has gone on as another one.
-        let all = owed.all || !owed.runs.is_subset(&held);
-        let runs = if all { held } else { owed.runs };
+        let owing: BTreeSet<RunId> = owed.runs.into_keys().collect();
+        let all = owed.all || !owing.is_subset(&held);
+        let runs = if all { held } else { owing };
         runs.into_iter().for_each(|run| self.inbox_grew(run));
     }
 

@@ -16,6 +16,7 @@ mod checked;
 mod child;
 mod control;
 mod counting;
+mod crowd;
 mod drain;
 mod drift;
 mod ending;

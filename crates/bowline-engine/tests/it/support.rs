@@ -9,3 +9,4 @@ pub(crate) mod probe;
 pub(crate) mod remote;
 pub(crate) mod stage;
 pub(crate) mod stores;
+pub(crate) mod witness;

@@ -135,7 +135,7 @@ impl Core {
     /// Something was posted, here or in a transaction that is committed now.
     pub(crate) fn posted(&self, posted: &Posted) {
         match posted {
-            Posted::Delivered(run, _) => self.owe(*run),
+            Posted::Delivered(run, number) => self.owe(*run, *number),
             _ => self.net.touch(),
         }
     }

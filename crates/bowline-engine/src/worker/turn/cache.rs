@@ -53,6 +53,11 @@ impl Cached {
         self.unread.extend(new.map(|received| (received.number, received)));
     }
 
+    /// The newest message that is known here.
+    pub(super) fn seen(&self) -> Number {
+        self.unread.keys().next_back().copied().unwrap_or(self.consumed)
+    }
+
     /// Whether it can have a turn now.
     pub(super) fn is_ready(&self) -> bool {
         self.state.is_some() && !(self.unread.is_empty() && self.offers.is_empty())

@@ -285,7 +285,8 @@ impl Thread {
         if !cached.is_ready() {
             return;
         }
-        let expects_mail = self.core.net.is_owed(run) || self.seat.shared.expects_mail(run);
+        let is_owed = self.core.net.is_owed(run, cached.seen());
+        let expects_mail = is_owed || self.seat.shared.expects_mail(run);
         let (inbox, taken) = cached.take_news(self.core.now(), expects_mail);
         if inbox.is_empty() {
             return;

@@ -18,6 +18,7 @@ use tokio::runtime::Runtime;
 use super::{
     gate::{Gated, Gates},
     stores::{self, Kept},
+    witness::{Seen, Witness},
 };
 use crate::world::{QUEUE, history, within};
 
@@ -52,6 +53,16 @@ pub(crate) struct Stage {
     ids: Arc<CountedIds>,
     kept: Kept,
     store: Mutex<Arc<dyn Store>>,
+    seen: Arc<Seen>,
+}
+
+impl Drop for Stage {
+    /// An order that was not kept is the story's failure, whatever it is about.
+    fn drop(&mut self) {
+        if let Some(broken) = self.seen.broken().filter(|_| !std::thread::panicking()) {
+            panic!("{broken}");
+        }
+    }
 }
 
 impl Stage {
@@ -61,6 +72,7 @@ impl Stage {
             clock: Arc::new(ManualClock::default()),
             ids: Arc::new(CountedIds::default()),
             store: Mutex::new((kept.open)()),
+            seen: Arc::default(),
             kept,
         }
     }
@@ -76,8 +88,9 @@ impl Stage {
     }
 
     pub(crate) fn builder_with(&self, options: QueueOptions) -> Builder {
-        let store: Arc<dyn Store> =
-            Arc::new(Gated { inner: self.store(), gates: self.gates.clone() });
+        let (inner, seen) = (self.store(), self.seen.clone());
+        let inner = Arc::new(Witness { inner, seen });
+        let store: Arc<dyn Store> = Arc::new(Gated { inner, gates: self.gates.clone() });
         Engine::builder(store)
             .clock(self.clock.clone())
             .ids(self.ids.clone())
