@@ -18,7 +18,8 @@ use crate::{
 
 pub use live::{ActivityLive, CancelRecord, End, Holder, Place, Start};
 pub use step::{
-    Ending, Hit, Step, cancel, deadline, lose, presume, process_gone, settle, start, time_out,
+    Ending, Hit, Step, cancel, deadline, hold_back, lose, presume, process_gone, settle, start,
+    time_out,
 };
 pub use unseen::{Gone, Sight, Unseen, UnseenAttempt};
 

@@ -42,6 +42,11 @@ pub const HISTORY_BYTES_SUGGEST: u64 = 4 * 1024 * 1024;
 pub const WAITING_MAX: usize = 100;
 /// How often an activity whose worker was lost is tried, if it has no retry policy.
 pub const LOST_ATTEMPTS_MAX: u32 = 10;
+/// For how long an attempt that was lost is not tried again where a run above its own is asked to
+/// cancel: word of that may be on its way down.
+pub const HELD_BACK: Duration = Duration::from_secs(10);
+/// How far up such runs are looked for.
+pub const ABOVE_MAX: usize = 100;
 /// Attempts of one activity whose end nobody has seen. None is ever forgotten: where there are so
 /// many, no further attempt begins, and the activity ends as if its attempts were used up.
 pub const UNSEEN_MAX: usize = 100;

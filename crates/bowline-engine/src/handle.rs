@@ -2,6 +2,7 @@
 
 mod crew;
 mod look;
+mod member;
 mod remote;
 mod space;
 

@@ -5,7 +5,10 @@ mod report;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use bowline_core::{ActivityLive, ControlQueue, Epoch, EventId, Holder, RunId, Time, lose};
+use bowline_core::{
+    ActivityLive, ControlQueue, Epoch, EventId, Holder, RunId, Time, hold_back, limits::ABOVE_MAX,
+    lose,
+};
 use bowline_store::{AttemptHit, Error, Join, Joined, Renewal, Renewed};
 
 use self::report::Report;
@@ -333,9 +336,26 @@ async fn lose_attempt(tx: &mut Tx<'_>, lost: Lost, now: Time) -> Outcome<()> {
     }
     let Some(start) = own.live.started().cloned() else { return Ok(()) };
     tx.fold(&mut own, now).await?;
-    let step = lose(&own.spec, &mut own.live, seen, now);
+    let mut step = lose(&own.spec, &mut own.live, seen, now);
+    if is_cancelled_above(tx, run).await? {
+        step = hold_back(&mut own.live, step, now);
+    }
     tx.conclude(&own, Some(&start), &step, now);
     Ok(())
+}
+
+/// Whether a run above this one is open, and asked to cancel.
+async fn is_cancelled_above(tx: &mut Tx<'_>, run: RunId) -> Outcome<bool> {
+    let mut next = Some(run);
+    for up in 0..=ABOVE_MAX {
+        let Some(run) = next else { break };
+        let Some(head) = tx.find(run).await?.map(|run| &run.head) else { break };
+        if up > 0 && head.status.is_open() && head.cancel.is_some() {
+            return Ok(true);
+        }
+        next = head.parent.map(|(parent, _)| parent);
+    }
+    Ok(false)
 }
 
 /// Runs whose holders are dead are free; those that do not read are put aside.

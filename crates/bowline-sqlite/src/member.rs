@@ -1,6 +1,6 @@
 //! The member enters, reports and leaves. Stores of one process have one member at a time.
 
-use bowline_core::{ControlQueue, Epoch, EventId, RunId, Time, lose};
+use bowline_core::{ControlQueue, Epoch, EventId, RunId, Time, hold_back, limits, lose};
 use bowline_store::{
     AttemptHit, AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed,
     Sighting, ready::Change,
@@ -232,9 +232,26 @@ pub(crate) fn lose_attempt(
     let Some(mut own) = tx.activity(run, activity)? else { return Ok(()) };
     let Some(start) = own.live.started().cloned() else { return Ok(()) };
     tx.fold(&mut own, now)?;
-    let step = lose(&own.spec, &mut own.live, true, now);
+    let mut step = lose(&own.spec, &mut own.live, true, now);
+    if is_cancelled_above(tx, run)? {
+        step = hold_back(&mut own.live, step, now);
+    }
     tx.conclude(&own, Some(&start), &step, now)?;
     Ok(())
+}
+
+/// Whether a run above this one is open, and asked to cancel.
+fn is_cancelled_above(tx: &mut Tx<'_>, run: RunId) -> Outcome<bool> {
+    let mut above = tx.run(run).head.parent.map(|(parent, _)| parent);
+    for _ in 0..limits::ABOVE_MAX {
+        let Some(parent) = above else { break };
+        let Some(head) = tx.find(parent)?.map(|run| &run.head) else { break };
+        if head.status.is_open() && head.cancel.is_some() {
+            return Ok(true);
+        }
+        above = head.parent.map(|(parent, _)| parent);
+    }
+    Ok(false)
 }
 
 pub(crate) fn release(tx: &mut Tx<'_>, run: RunId) -> Outcome<()> {

@@ -317,6 +317,7 @@ macro_rules! conformance {
             a_retry_does_not_forget_it
             the_next_attempt_does_not_forget_it
             it_leaves_when_it_reports
+            below_a_cancelled_run_it_waits_for_word
             what_had_run_is_not_called_unstarted
         }
         $crate::conformance_group! { $open, retention:

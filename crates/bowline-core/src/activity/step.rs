@@ -261,6 +261,18 @@ pub fn lose(spec: &ActivitySpec, live: &mut ActivityLive, seen: bool, now: Time)
     settle(spec, live, attempt, Ending::Lost { seen }, None, now)
 }
 
+/// What was lost below a run that is asked to cancel is not begun again before word of that can
+/// have come down to it: the run above may have been lost with the same process.
+pub fn hold_back(live: &mut ActivityLive, step: Step, now: Time) -> Step {
+    match (&mut live.place, step) {
+        (Place::Queued { due }, Step::Requeued(_)) => {
+            *due = (*due).max(now.after(limits::HELD_BACK));
+            Step::Requeued(*due)
+        }
+        (_, step) => step,
+    }
+}
+
 fn settle_cancelled(
     spec: &ActivitySpec,
     live: &mut ActivityLive,

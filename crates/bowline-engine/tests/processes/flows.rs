@@ -21,6 +21,7 @@ pub(crate) fn registered(builder: Builder) -> Builder {
         .activity("step", activity_fn(|_, input| async move { Ok(input) }))
         .activity("hold", activity_fn(until_told))
         .activity("linger", activity_fn(lingers))
+        .activity("process", activity_fn(has_process))
 }
 
 /// An engine that knows the workflows, so that it can be asked about them, and works on nothing.
@@ -32,6 +33,8 @@ pub(crate) fn known(builder: Builder) -> Builder {
         .workflow("linger", Arc::new(linger))
         .workflow("fan", Arc::new(fan))
         .workflow("count", Arc::new(count))
+        .workflow("crew", Arc::new(crew))
+        .workflow("hand", Arc::new(hand))
 }
 
 fn activity(name: &str) -> ActivitySpec {
@@ -103,6 +106,36 @@ async fn fan(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ended>
     }
     Ok(None)
 }
+
+/// How many children a crew has.
+pub(crate) const HANDS: usize = 5;
+
+/// Children, each of which has a process.
+async fn crew(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ended> {
+    let hands: Vec<_> = (0..HANDS).map(|_| ctx.child(child("hand")).start()).collect();
+    for hand in bowline_replay::join_all(hands).await {
+        hand?;
+    }
+    Ok(None)
+}
+
+async fn hand(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ended> {
+    done(ctx.activity(activity("process")).await)?;
+    Ok(None)
+}
+
+/// Code that has a process, and leaves it to the engine when it is told to stop.
+async fn has_process(ctx: ActivityContext, _: Option<Payload>) -> Result<Option<Payload>, Failure> {
+    let mut command = std::process::Command::new("sleep");
+    command.arg("600");
+    let child = ctx.spawn_process(command).map_err(|error| Failure::new(error.to_string()))?;
+    crate::child::say(format_args!("{PROCESS}{}", child.id()));
+    let cause = ctx.cancelled().await;
+    Err(Failure::new(cause.to_string()))
+}
+
+/// What a child says before the number of a process that its code has begun.
+pub(crate) const PROCESS: &str = "has begun process ";
 
 /// Counts what it is told to add, and says how much that is.
 async fn count(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ended> {

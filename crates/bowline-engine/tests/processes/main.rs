@@ -19,6 +19,7 @@ mod schema;
 mod skew;
 mod storm;
 mod tls;
+mod unseen;
 mod verify;
 mod worker;
 

@@ -119,6 +119,13 @@ impl Worker {
         heard.unwrap_or_else(|_| panic!("a child ended and did not say {what}"));
     }
 
+    /// What it has said after these words.
+    pub(crate) fn said_after(&self, words: &str) -> Vec<String> {
+        let said = self.said.borrow();
+        let after = said.1.iter().filter_map(|line| Some(line.split_once(words)?.1.to_owned()));
+        after.collect()
+    }
+
     /// Whether it has said a line.
     pub(crate) fn has_said(&self, what: &str) -> bool {
         self.said.borrow().1.iter().any(|line| line.contains(what))

@@ -1,11 +1,16 @@
 //! Attempts whose end nobody saw: they stay on the row, whatever becomes of their activity.
 
 use bowline_core::{
-    ActivitySpec, Ending, EventId, Failure, RetryPolicy, RunId, Rung, Status, Step, Timeout,
+    ActivitySpec, Ending, EventId, Failure, ParentClose, RetryPolicy, RunId, Rung, Status, Step,
+    Timeout,
 };
 
-use super::{Harness, turn::spec, world::World};
-use crate::{ClaimedActivity, Phase};
+use super::{
+    Harness,
+    turn::{birth, cancel, spec},
+    world::World,
+};
+use crate::{ClaimedActivity, Phase, Posted};
 
 fn retrying() -> ActivitySpec {
     ActivitySpec { retry: Some(RetryPolicy::default()), ..spec("work") }
@@ -70,6 +75,24 @@ pub fn it_leaves_when_it_reports(harness: &dyn Harness) {
     assert_eq!(world.settle(&first, Ending::Failed(Failure::new("no"))).step, Step::Noted);
     assert_eq!(world.leftovers(run).remainder().lost.len(), 0);
     assert_eq!(world.settle(&second, Ending::Completed(None)).step, Step::Ended);
+}
+
+/// A process ran the activity of a child, and is lost; the child's parent was asked to cancel. Word
+/// of that has yet to come down, and until then nothing of the child is begun again.
+pub fn below_a_cancelled_run_it_waits_for_word(harness: &dyn Harness) {
+    let mut world = World::new(harness);
+    let (parent, below) = (world.start("parent"), birth(world.run_id(), "child", world.now()));
+    let child = below.run;
+    world.run_turn(parent, |turn| turn.child(below, ParentClose::Cancel));
+    world.run_turn(child, |turn| turn.schedule(spec("work")));
+    assert_eq!(world.claim_one().live.attempt, 1);
+    let (_, posted) = world.post_receipt(parent, cancel("ops", "r1"));
+    assert!(matches!(posted, Ok(Posted::Delivered(..))));
+    world.reopen();
+    world.sweep_all();
+    assert_eq!(world.claim(9).len(), 0, "the cancel may be on its way");
+    world.tick(bowline_core::limits::HELD_BACK.as_secs() as i64);
+    assert_eq!(world.claim_one().live.attempt, 2, "nobody sent it on");
 }
 
 /// What failed, and waited to be tried again when it was cancelled, had run: it is listed, and not

@@ -1,6 +1,6 @@
 //! Members enter, report and leave.
 
-use bowline_core::{Epoch, EventId, Holder, Place, RunId, Time, lose};
+use bowline_core::{Epoch, EventId, Holder, Place, RunId, Time, hold_back, limits, lose};
 
 use super::{Data, settle::proves};
 use crate::{
@@ -119,8 +119,21 @@ impl Data {
             Holder::Native(fence) => self.roll.is_over(fence.epoch),
             Holder::Remote { .. } => true,
         });
-        let step = lose(&own.spec, &mut own.live, seen, now);
+        let mut step = lose(&own.spec, &mut own.live, seen, now);
+        if self.is_cancelled_above(run)
+            && let Some(own) = self.rows.known(run).activities.get_mut(&activity)
+        {
+            step = hold_back(&mut own.live, step, now);
+        }
         self.stepped(run, activity, start.as_ref(), &step, now);
+    }
+
+    /// Whether a run above this one is open, and asked to cancel.
+    fn is_cancelled_above(&self, run: RunId) -> bool {
+        let up = |run: &RunId| Some(self.rows.runs.get(run)?.head.parent?.0);
+        let above = std::iter::successors(up(&run), up).take(limits::ABOVE_MAX);
+        let mut heads = above.filter_map(|run| Some(&self.rows.runs.get(&run)?.head));
+        heads.any(|head| head.status.is_open() && head.cancel.is_some())
     }
 
     pub(super) fn release(&mut self, run: RunId) {
