@@ -86,6 +86,7 @@ fn copy(connection: &Connection, shared: &Shared, due: &AtomicU64, woken: &Recei
     let rows = || shared.counters.rows_written.load(Ordering::Relaxed);
     let (mut rows_before, mut frames_before) = (0, 0);
     let mut wanted = limits::PIECE_FIRST;
+    let most = shared.settings.log_pages() / limits::PIECES;
     while woken.recv().is_ok() {
         let rows_now = rows();
         if rows_now < due.load(Ordering::Relaxed) {
@@ -95,7 +96,7 @@ fn copy(connection: &Connection, shared: &Shared, due: &AtomicU64, woken: &Recei
         if let Some((logged, copied)) = checkpoint(connection) {
             // A log that is shorter than it was has begun anew: nobody knows when.
             if logged > frames_before {
-                wanted = piece(rows_now - rows_before, logged - frames_before);
+                wanted = piece(rows_now - rows_before, logged - frames_before, most);
             }
             // One that is copied as a whole begins anew with the next commit.
             frames_before = if copied == logged { 0 } else { logged };
@@ -112,9 +113,9 @@ fn checkpoint(connection: &Connection) -> Option<(u64, u64)> {
     Some((u64::try_from(logged).ok()?, u64::try_from(copied).ok()?))
 }
 
-/// How many rows make a piece, if so many have made so many frames of the log.
-fn piece(rows: u64, frames: u64) -> u64 {
-    (rows * limits::PIECE / frames.max(1)).clamp(limits::PIECE_ROWS.0, limits::PIECE_ROWS.1)
+/// How many rows make a piece of so many frames, if some have made some frames of the log.
+fn piece(rows: u64, frames: u64, most: u64) -> u64 {
+    (rows * most / frames.max(1)).clamp(limits::PIECE_ROWS.0, limits::PIECE_ROWS.1)
 }
 
 #[cfg(test)]
@@ -123,10 +124,10 @@ mod tests {
 
     #[test]
     fn a_piece_is_about_as_long_whatever_the_rows_are() {
-        assert_eq!(piece(3_000, 3_000), limits::PIECE);
-        assert_eq!(piece(1_000, 100), 10 * limits::PIECE, "ten rows in each page");
-        assert_eq!(piece(1_000, 2_000), limits::PIECE / 2, "two pages for each row");
-        assert_eq!(piece(10, 9_999_999), limits::PIECE_ROWS.0, "rows as large as files");
-        assert_eq!(piece(1_000, 0), limits::PIECE_ROWS.1, "nothing came of them");
+        assert_eq!(piece(3_000, 3_000, 2_000), 2_000);
+        assert_eq!(piece(1_000, 100, 2_000), 20_000, "ten rows in each page");
+        assert_eq!(piece(1_000, 2_000, 2_000), 1_000, "two pages for each row");
+        assert_eq!(piece(10, 9_999_999, 2_000), limits::PIECE_ROWS.0, "rows as large as files");
+        assert_eq!(piece(1_000, 0, 2_000), limits::PIECE_ROWS.1, "nothing came of them");
     }
 }

@@ -145,7 +145,7 @@ impl SqliteStore {
             })?);
         }
         let guard = Guard::install(&mut connection).map_err(fault::Fault::from)?;
-        let log = Log::of(&connection);
+        let log = Log::of(&connection, &shared.settings);
         let pen = Arc::new(Pen::default());
         let copier = Copier::start(path, &shared, (lock.clone(), alive.clone()))?;
         let known = shared.clone();

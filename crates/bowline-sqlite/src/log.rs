@@ -15,7 +15,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use crate::{limits, settings};
+use crate::{limits, settings::Settings};
 
 /// The log of a connection.
 pub(crate) struct Log {
@@ -23,21 +23,25 @@ pub(crate) struct Log {
     file: Option<File>,
     /// How long it was when zeros were last put behind it, these included.
     filled: u64,
+    /// How long it becomes, and by how much it is kept ahead.
+    length: u64,
+    fill: usize,
 }
 
 impl Log {
     /// The log of a connection that has one already.
-    pub(crate) fn of(connection: &Connection) -> Self {
+    pub(crate) fn of(connection: &Connection, settings: &Settings) -> Self {
         let open = |path| OpenOptions::new().write(true).open(format!("{path}-wal")).ok();
         let file = connection.path().and_then(open);
-        Self { file, filled: limits::LOG_UNFILLED }
+        let (length, fill) = (settings.log_length(), limits::LOG_FILL.min(settings.log / 8));
+        Self { file, filled: limits::LOG_UNFILLED, length, fill }
     }
 
     /// Puts zeros behind the log if SQLite has come to its end. To be called in a transaction that
     /// writes: its commit makes them durable.
     pub(crate) fn keep_ahead(&mut self) {
         let Some(file) = &mut self.file else { return };
-        match fill(file, self.filled) {
+        match fill(file, self.filled, self.length, self.fill) {
             Ok(filled) => self.filled = filled,
             // A disk that is full, say. SQLite will say so, if it needs the space.
             Err(_) => self.file = None,
@@ -46,14 +50,14 @@ impl Log {
 }
 
 /// Answers with the length up to which nothing more needs to be done.
-fn fill(file: &mut File, filled: u64) -> io::Result<u64> {
+fn fill(file: &mut File, filled: u64, most: u64, more: usize) -> io::Result<u64> {
     let length = file.metadata()?.len();
     // Somebody else may have cut it.
     let filled = filled.min(length).max(limits::LOG_UNFILLED);
-    if length <= filled || length > settings::LOG_LENGTH {
+    if length <= filled || length > most {
         return Ok(filled);
     }
     file.seek(SeekFrom::Start(length))?;
-    file.write_all(&vec![0; limits::LOG_FILL])?;
-    Ok(length + limits::LOG_FILL as u64)
+    file.write_all(&vec![0; more])?;
+    Ok(length + more as u64)
 }

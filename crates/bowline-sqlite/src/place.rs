@@ -74,6 +74,8 @@ pub(crate) fn inspect(path: &Path) -> Result<()> {
             "{shown} is an SQLite database, but not one of Bowline's (its application id is \
              {other:#010x}): it is left as it is; choose another file"
         ))),
+        // The log was being copied when somebody died: without the log the file makes no sense.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => Ok(()),
         Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => {
             Err(cannot(&error))
         }

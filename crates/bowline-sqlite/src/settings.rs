@@ -23,28 +23,39 @@ pub struct Settings {
     pub cache: usize,
     /// How large the file may become, in bytes; unset for as large as the disk.
     pub size_max: Option<u64>,
+    /// How long SQLite's log becomes before it is used again from its beginning, in bytes.
+    pub log: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { busy: limits::BUSY, readers: 2, cache: 64 * 1024 * 1024, size_max: None }
+        Self {
+            busy: limits::BUSY,
+            readers: 2,
+            cache: 64 * 1024 * 1024,
+            size_max: None,
+            log: limits::LOG,
+        }
+    }
+}
+
+impl Settings {
+    /// Pages of the log after which what is left of them is copied into the file.
+    pub(crate) fn log_pages(&self) -> u64 {
+        (self.log as u64 / PAGE).max(1)
+    }
+
+    /// How long the log becomes before it is used again, in bytes: each page has a header there.
+    pub(crate) fn log_length(&self) -> u64 {
+        self.log_pages() * (PAGE + 24)
     }
 }
 
 /// "BWLN", in the header of every file that is ours.
 pub(crate) const APPLICATION: i32 = 0x4257_4C4E;
 
-/// Pages of the log after which what is left of them is copied into the file: 32 MiB. The log is
-/// used again from its beginning then, and never cut: appending to a growing file costs more than
-/// overwriting. Processor time of a turn, 64 turns per commit, at 1,000, 4,000 and 16,000 pages:
-/// 78, 69 and 55 µs; but the longer the log, the longer somebody waits for its copying.
-const CHECKPOINT_PAGES: u32 = 8_000;
-
 /// The size of a page, in bytes.
 const PAGE: u64 = 4_096;
-
-/// How long the log becomes before it is used again, in bytes: each page has a header there.
-pub(crate) const LOG_LENGTH: u64 = CHECKPOINT_PAGES as u64 * (PAGE + 24);
 
 /// What makes a commit durable.
 const SYNCS: [(&str, i64); 3] = [
@@ -64,7 +75,7 @@ pub(crate) fn writer(path: &Path, settings: &Settings) -> Result<Connection> {
     claim(&db, path)?;
     for (name, value) in [
         ("journal_mode", Value::Text("wal".into())),
-        ("wal_autocheckpoint", Value::Integer(i64::from(CHECKPOINT_PAGES))),
+        ("wal_autocheckpoint", integer(settings.log_pages())),
         ("journal_size_limit", Value::Integer(-1)),
         ("locking_mode", Value::Text("normal".into())),
         ("foreign_keys", Value::Integer(0)),
@@ -182,6 +193,10 @@ fn differs(name: &str, wanted: &Value, now: &Value) -> Error {
         "SQLite's setting {name} is {now:?} where {wanted:?} was asked for: what this store \
          promises would not hold, so it is not opened"
     ))
+}
+
+fn integer(number: u64) -> Value {
+    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 fn millis(span: Duration) -> i64 {
