@@ -10,6 +10,7 @@ mod postgres;
 mod python;
 mod scratch;
 mod sdk;
+mod strace;
 mod typescript;
 
 use std::any::Any;
@@ -37,8 +38,15 @@ struct Ready {
 }
 
 /// In this order, and taken away in the opposite one.
-const STEPS: &[Step] =
-    &[scratch::STEP, postgres::STEP, python::STEP, go::STEP, typescript::STEP, java::STEP];
+const STEPS: &[Step] = &[
+    scratch::STEP,
+    strace::STEP,
+    postgres::STEP,
+    python::STEP,
+    go::STEP,
+    typescript::STEP,
+    java::STEP,
+];
 
 /// Everything that was prepared; dropping it takes it away.
 pub(crate) struct Prepared {

@@ -15,7 +15,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::Ordering,
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::JoinHandle,
@@ -24,7 +24,7 @@ use std::{
 use bowline_store::Result;
 use rusqlite::{Connection, Row};
 
-use crate::{begin, limits, settings, shared::Shared};
+use crate::{begin, blob, settings, shared::Shared};
 
 /// The first SQLite in which one connection may copy the log while another one writes. Before that
 /// it could take a log that had just begun anew for one that was copied already, and lose commits.
@@ -32,8 +32,7 @@ const SAFE: i32 = 3_051_003;
 
 /// The thread that copies, and what it is woken by.
 pub(crate) struct Copier {
-    /// How many rows will have been written when there is a piece to be copied.
-    due: Arc<AtomicU64>,
+    shared: Arc<Shared>,
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -50,21 +49,20 @@ impl Copier {
             return Ok(None);
         }
         let connection = settings::copier(path, &shared.settings)?;
-        let due = Arc::new(AtomicU64::new(limits::PIECE_FIRST));
         let (wake, woken) = sync_channel(1);
-        let (shared, next) = (shared.clone(), due.clone());
+        let known = shared.clone();
         let thread = begin("bowline-copier", move || {
-            copy(&connection, &shared, &next, &woken);
+            copy(&connection, &known, &woken);
             drop(connection);
             drop(held);
         })?;
-        Ok(Some(Self { due, wake: Some(wake), thread: Some(thread) }))
+        let (shared, wake, thread) = (shared.clone(), Some(wake), Some(thread));
+        Ok(Some(Self { shared, wake, thread }))
     }
 
     /// Looks whether there is a piece to be copied. To be called after a commit.
     pub(crate) fn look(&self, rows: u64) {
-        if let Some(wake) = self.wake.as_ref().filter(|_| rows >= self.due.load(Ordering::Relaxed))
-        {
+        if let Some(wake) = self.wake.as_ref().filter(|_| self.shared.gauge.is_due(rows)) {
             // It is awake then, or about to be.
             let _ = wake.try_send(());
         }
@@ -82,52 +80,32 @@ impl Drop for Copier {
     }
 }
 
-fn copy(connection: &Connection, shared: &Shared, due: &AtomicU64, woken: &Receiver<()>) {
-    let rows = || shared.counters.rows_written.load(Ordering::Relaxed);
-    let (mut rows_before, mut frames_before) = (0, 0);
-    let mut wanted = limits::PIECE_FIRST;
-    let most = shared.settings.log_pages() / limits::PIECES;
+fn copy(connection: &Connection, shared: &Shared, woken: &Receiver<()>) {
     while woken.recv().is_ok() {
-        let rows_now = rows();
-        if rows_now < due.load(Ordering::Relaxed) {
+        let rows = shared.counters.rows_written.load(Ordering::Relaxed);
+        if shared.is_torn() || !shared.gauge.is_due(rows) {
             continue;
         }
         // It waits for nobody: what it does not get to is left for the next time.
-        if let Some((logged, copied)) = checkpoint(connection) {
-            // A log that is shorter than it was has begun anew: nobody knows when.
-            if logged > frames_before {
-                wanted = piece(rows_now - rows_before, logged - frames_before, most);
-            }
-            // One that is copied as a whole begins anew with the next commit.
-            frames_before = if copied == logged { 0 } else { logged };
-            rows_before = rows_now;
+        match checkpoint(connection) {
+            Ok(Some(frames)) => shared.gauge.copied(rows, frames),
+            Ok(None) => shared.gauge.put_off(rows),
+            Err(_) => shared.tear(),
         }
-        due.store(rows_now + wanted, Ordering::Relaxed);
     }
 }
 
-/// Copies what it can. Answers how many frames the log has, and how many of them are copied.
-fn checkpoint(connection: &Connection) -> Option<(u64, u64)> {
-    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
-    let (logged, copied) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], read).ok()?;
-    Some((u64::try_from(logged).ok()?, u64::try_from(copied).ok()?))
-}
-
-/// How many rows make a piece of so many frames, if some have made some frames of the log.
-fn piece(rows: u64, frames: u64, most: u64) -> u64 {
-    (rows * most / frames.max(1)).clamp(limits::PIECE_ROWS.0, limits::PIECE_ROWS.1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_piece_is_about_as_long_whatever_the_rows_are() {
-        assert_eq!(piece(3_000, 3_000, 2_000), 2_000);
-        assert_eq!(piece(1_000, 100, 2_000), 20_000, "ten rows in each page");
-        assert_eq!(piece(1_000, 2_000, 2_000), 1_000, "two pages for each row");
-        assert_eq!(piece(10, 9_999_999, 2_000), limits::PIECE_ROWS.0, "rows as large as files");
-        assert_eq!(piece(1_000, 0, 2_000), limits::PIECE_ROWS.1, "nothing came of them");
+/// Copies what it can. Answers how many frames the log has, and how many of them are copied; none
+/// if somebody else is at it.
+pub(crate) fn checkpoint(connection: &Connection) -> rusqlite::Result<Option<(u64, u64)>> {
+    let read = |row: &Row<'_>| Ok((blob::number(row, 1)?, blob::number(row, 2)?));
+    match connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], read) {
+        Err(error) if is_busy(&error) => Ok(None),
+        done => done.map(Some),
     }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }

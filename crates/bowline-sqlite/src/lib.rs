@@ -22,7 +22,9 @@ mod db;
 mod fault;
 mod find;
 mod fire;
+mod gauge;
 mod guard;
+mod hand;
 mod inbox;
 mod leftovers;
 mod limits;
@@ -62,10 +64,8 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    copier::Copier,
-    guard::Guard,
+    hand::{Hand, Slot},
     lock::Lock,
-    log::Log,
     pen::Pen,
     reader::Question,
     shared::Shared,
@@ -123,40 +123,37 @@ impl SqliteStore {
     }
 
     fn open_locked(path: &Path, settings: Settings, lock: Arc<Lock>) -> Result<Self> {
-        let mut connection = settings::writer(path, &settings)?;
-        lock.is_there();
-        migrate::migrate(&mut connection, path)?;
         let shared = Arc::new(Shared::new(path.to_owned(), settings));
-        let index = load::index(db::Db::new(&connection, &shared.counters))?;
+        let (alive, gone) = mpsc::channel(1);
+        let held = (lock, alive);
+        let readers: Vec<Slot> =
+            (0..shared.settings.readers.max(1)).map(|_| Slot::default()).collect();
+        let hand = Hand::open(&shared, &held, &readers)?;
+        let index = load::index(db::Db::new(&hand.connection, &shared.counters))?;
         let mind = tx::Mind { index, ..tx::Mind::default() };
         let (orders, order) = mpsc::channel(limits::CALLS_MAX);
         let (questions, question) = mpsc::channel(limits::READS_MAX);
-        let (alive, gone) = mpsc::channel(1);
         let question = Arc::new(Mutex::new(question));
         let mut threads = Vec::new();
-        for _ in 0..shared.settings.readers.max(1) {
-            let connection = settings::reader(path, &shared.settings)?;
+        for reader in &readers {
             let (question, shared) = (question.clone(), shared.clone());
-            let held = (lock.clone(), alive.clone());
+            let (reader, held) = (reader.clone(), held.clone());
             threads.push(begin("bowline-reader", move || {
-                reader::work(&connection, &question, &shared);
-                drop(connection);
+                reader::work(&reader, &question, &shared);
+                *reader.lock() = None;
                 drop(held);
             })?);
         }
-        let guard = Guard::install(&mut connection).map_err(fault::Fault::from)?;
-        let log = Log::of(&connection, &shared.settings);
         let pen = Arc::new(Pen::default());
-        let copier = Copier::start(path, &shared, (lock.clone(), alive.clone()))?;
-        let known = shared.clone();
-        pen.give(Writer { connection, mind, shared: known, guard, log, copier, last_group: 0 });
-        let held = (lock, alive.clone());
+        let (known, own, hand) = (shared.clone(), held.clone(), Some(hand));
+        pen.give(Writer { hand, mind, shared: known, readers, held: own, last_group: 0 });
+        let alive = held.1.downgrade();
         let (sitting, known) = (pen.clone(), shared.clone());
         threads.push(begin("bowline-writer", move || {
             writer::work(&sitting, &known, order);
             drop(held);
         })?);
-        let (alive, threads) = (alive.downgrade(), Mutex::new(threads));
+        let threads = Mutex::new(threads);
         let gone = Arc::new(tokio::sync::Mutex::new(gone));
         Ok(Self { shared, pen, orders, questions, threads, alive, gone })
     }

@@ -34,17 +34,17 @@ pub(crate) const ASKS_MAX: usize = 10_000;
 /// Prepared statements of a connection.
 pub(crate) const STATEMENTS_MAX: usize = 128;
 /// How long the log becomes, unless the settings say otherwise, before what is left of it is copied
-/// into the file: 8,000 pages. It is used again from its beginning then, and never cut: appending to
-/// a growing file costs more than overwriting. Processor time of a turn, 64 turns per commit, at
+/// into the file: 8,000 pages. It is used again from its beginning then, and never cut: appending
+/// to a growing file costs more than overwriting. Processor time of a turn, 64 turns per commit, at
 /// 1,000, 4,000 and 16,000 pages: 78, 69 and 55 µs; but the longer the log, the longer somebody
 /// waits for its copying.
 pub(crate) const LOG: usize = 8_000 * 4_096;
 /// How long the log is before it is kept ahead of what is written, in bytes: most stores of a
 /// moment's use stay below.
 pub(crate) const LOG_UNFILLED: u64 = 64 * 1024;
-/// By how much it is kept ahead at most, in bytes; that is an eighth of a shorter log. Written in one
-/// go and synced, this much takes about as long as what is saved for ten commits, and serves for many
-/// more.
+/// By how much it is kept ahead at most, in bytes; that is an eighth of a shorter log. Written in
+/// one go and synced, this much takes about as long as what is saved for ten commits, and serves
+/// for many more.
 pub(crate) const LOG_FILL: usize = 1024 * 1024;
 /// Into how many pieces a log is cut that is copied into the file beside the writer.
 pub(crate) const PIECES: u64 = 4;

@@ -26,6 +26,8 @@ pub(crate) struct Log {
     /// How long it becomes, and by how much it is kept ahead.
     length: u64,
     fill: usize,
+    /// How long it has become by now, if it is longer.
+    longest: u64,
 }
 
 impl Log {
@@ -34,19 +36,49 @@ impl Log {
         let open = |path| OpenOptions::new().write(true).open(format!("{path}-wal")).ok();
         let file = connection.path().and_then(open);
         let (length, fill) = (settings.log_length(), limits::LOG_FILL.min(settings.log / 8));
-        Self { file, filled: limits::LOG_UNFILLED, length, fill }
+        let long = file.as_ref().and_then(|file| file.metadata().ok());
+        let longest = long.map_or(0, |found| found.len()).max(length + fill as u64);
+        Self { file, filled: limits::LOG_UNFILLED, length, fill, longest }
     }
 
     /// Puts zeros behind the log if SQLite has come to its end. To be called in a transaction that
     /// writes: its commit makes them durable.
     pub(crate) fn keep_ahead(&mut self) {
-        let Some(file) = &mut self.file else { return };
+        let Some(file) = self.file.as_mut().filter(|_| self.fill > 0) else { return };
         match fill(file, self.filled, self.length, self.fill) {
             Ok(filled) => self.filled = filled,
             // A disk that is full, say. SQLite will say so, if it needs the space.
-            Err(_) => self.file = None,
+            Err(_) => self.fill = 0,
         }
     }
+
+    /// Whether it is longer than it should become, and longer than when this was last asked.
+    pub(crate) fn has_grown(&mut self) -> bool {
+        let Some(found) = self.file.as_ref().and_then(|file| file.metadata().ok()) else {
+            return false;
+        };
+        let grown = found.len() > self.longest;
+        self.longest = self.longest.max(found.len());
+        grown
+    }
+
+    /// Whether somebody has removed it, who took it for one that nobody uses: this process may have
+    /// lost its locks, because something in it has read the file. What is written to it then is
+    /// gone with the process.
+    pub(crate) fn is_gone(&self) -> bool {
+        let found = self.file.as_ref().and_then(|file| file.metadata().ok());
+        found.is_some_and(|found| is_nameless(&found))
+    }
+}
+
+#[cfg(unix)]
+fn is_nameless(found: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(found) == 0
+}
+
+#[cfg(not(unix))]
+fn is_nameless(_: &std::fs::Metadata) -> bool {
+    false
 }
 
 /// Answers with the length up to which nothing more needs to be done.

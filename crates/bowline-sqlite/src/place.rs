@@ -88,6 +88,20 @@ pub(crate) fn inspect(path: &Path) -> Result<()> {
     }
 }
 
+/// Makes the names of the file and its log durable: SQLite says nothing of an error there.
+#[cfg(unix)]
+pub(crate) fn settle(path: &Path) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| {
+        Error::Open(format!("cannot sync the folder {}: {error}", folder.display()))
+    })
+}
+
+#[cfg(not(unix))]
+pub(crate) fn settle(_: &Path) -> Result<()> {
+    Ok(())
+}
+
 /// The number of the program that a database belongs to. Nothing is locked, written or recovered.
 fn application(path: &Path) -> rusqlite::Result<i32> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use crate::{
     db::{Db, Outcome},
     fault::Fault,
+    hand::Slot,
     shared::Shared,
 };
 
@@ -18,12 +19,13 @@ use crate::{
 pub(crate) type Question = Box<dyn FnOnce(Result<Db<'_>, Error>) + Send>;
 
 /// Works until the store is closed.
-pub(crate) fn work(
-    connection: &Connection,
-    questions: &Mutex<mpsc::Receiver<Question>>,
-    shared: &Shared,
-) {
+pub(crate) fn work(slot: &Slot, questions: &Mutex<mpsc::Receiver<Question>>, shared: &Shared) {
     while let Some(question) = next(questions, shared) {
+        let connection = slot.lock();
+        let Some(connection) = &*connection else {
+            question(Err(Error::Busy("the file is being recovered".into())));
+            continue;
+        };
         let db = Db::new(connection, &shared.counters);
         // All statements of one question see the same moment.
         match run(connection, "BEGIN") {

@@ -6,7 +6,7 @@
 use std::{path::Path, time::Duration};
 
 use bowline_store::{Error, Result};
-use rusqlite::{Connection, OpenFlags, types::Value};
+use rusqlite::{Connection, OpenFlags, config::DbConfig, types::Value};
 
 use crate::{fault::Fault, limits};
 
@@ -75,7 +75,8 @@ pub(crate) fn writer(path: &Path, settings: &Settings) -> Result<Connection> {
     claim(&db, path)?;
     for (name, value) in [
         ("journal_mode", Value::Text("wal".into())),
-        ("wal_autocheckpoint", integer(settings.log_pages())),
+        // The writer copies the log itself: SQLite would say nothing of an error.
+        ("wal_autocheckpoint", Value::Integer(0)),
         ("journal_size_limit", Value::Integer(-1)),
         ("locking_mode", Value::Text("normal".into())),
         ("foreign_keys", Value::Integer(0)),
@@ -113,6 +114,24 @@ pub(crate) fn reader(path: &Path, settings: &Settings) -> Result<Connection> {
     set(&db, "trusted_schema", 0)?;
     set(&db, "temp_store", 2)?;
     Ok(db)
+}
+
+/// Copies the log into the file from its beginning, alone with it.
+pub(crate) fn recover(path: &Path, settings: &Settings) -> Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = open(path, flags)?;
+    set(&db, "busy_timeout", millis(settings.busy))?;
+    // First, so that what others remember of the log is not even looked at.
+    set(&db, "locking_mode", "exclusive".to_owned())?;
+    for (name, value) in SYNCS {
+        set(&db, name, value)?;
+    }
+    let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let busy: i64 = db.query_row(sql, [], |row| row.get(0)).map_err(Fault::from)?;
+    match busy {
+        0 => Ok(()),
+        _ => Err(Error::Busy("another program has the file open".into())),
+    }
 }
 
 /// Writes our name into the header of an empty file. That happens before the log exists, so that
@@ -155,6 +174,9 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
         }
         other => other,
     })?;
+    // A log that could not be copied must stay.
+    let stay = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    stay.map_err(Fault::from)?;
     db.set_prepared_statement_cache_capacity(limits::STATEMENTS_MAX);
     Ok(db)
 }
@@ -193,10 +215,6 @@ fn differs(name: &str, wanted: &Value, now: &Value) -> Error {
         "SQLite's setting {name} is {now:?} where {wanted:?} was asked for: what this store \
          promises would not hold, so it is not opened"
     ))
-}
-
-fn integer(number: u64) -> Value {
-    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 fn millis(span: Duration) -> i64 {

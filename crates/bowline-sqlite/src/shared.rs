@@ -8,7 +8,7 @@ use std::{
 use bowline_core::{Epoch, Time};
 use bowline_store::Listeners;
 
-use crate::{ahead::Ahead, ask::Asks, settings::Settings, stats::Counters};
+use crate::{ahead::Ahead, ask::Asks, gauge::Gauge, settings::Settings, stats::Counters};
 
 #[derive(Default)]
 pub(crate) struct Shared {
@@ -23,11 +23,16 @@ pub(crate) struct Shared {
     /// The epoch of the member; 0 if there is none.
     epoch: AtomicU64,
     closing: AtomicBool,
+    /// Nobody knows what of the log is in the file.
+    torn: AtomicBool,
+    /// How long the log is.
+    pub(crate) gauge: Gauge,
 }
 
 impl Shared {
     pub(crate) fn new(path: PathBuf, settings: Settings) -> Self {
-        Self { path, settings, now: AtomicI64::new(i64::MIN), ..Self::default() }
+        let gauge = Gauge::new(settings.log_pages());
+        Self { path, settings, gauge, now: AtomicI64::new(i64::MIN), ..Self::default() }
     }
 
     /// Threads look at this before they wait for more to do.
@@ -38,6 +43,21 @@ impl Shared {
     /// True the first time.
     pub(crate) fn close(&self) -> bool {
         !self.closing.swap(true, Ordering::SeqCst)
+    }
+
+    /// Copying the log has failed, or the log is gone: nothing is copied any more.
+    pub(crate) fn tear(&self) {
+        self.torn.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_torn(&self) -> bool {
+        self.torn.load(Ordering::SeqCst)
+    }
+
+    /// The file is whole again, and its log is empty.
+    pub(crate) fn mended(&self) {
+        self.gauge.reset(self.counters.rows_written.load(Ordering::Relaxed));
+        self.torn.store(false, Ordering::SeqCst);
     }
 
     /// Who has the store open.

@@ -18,6 +18,7 @@ use crate::{
     db::Outcome,
     fault::Fault,
     guard::Guard,
+    hand::Hand,
     post,
     shared::Shared,
     stats::count,
@@ -159,17 +160,19 @@ impl Writer {
         work: impl FnOnce(&mut Transaction<'_>) -> std::result::Result<T, E>,
     ) -> Result<Ended<T, E>> {
         count(&self.shared.counters.calls, 1);
-        let (guard, shared) = (self.guard.clone(), self.shared.clone());
+        let (guard, shared) = (self.ready()?.guard.clone(), self.shared.clone());
         guard.reset();
         let mut ended = None;
-        self.foreign_keys("ON")?;
+        foreign_keys(self.ready()?, "ON")?;
         let done = self.transaction(|tx| {
             let (how, kept) = within(tx, &guard, &shared, work);
             ended = how;
             kept
         });
         // Where it stays on it does no harm: the store's own tables have none.
-        let _ = self.foreign_keys("OFF");
+        if let Some(hand) = &self.hand {
+            let _ = foreign_keys(hand, "OFF");
+        }
         match (done, ended) {
             (Ok(()), Some(done)) => Ok(done),
             (Err(_), Some(ended @ (Ended::Failed(_) | Ended::Panicked(_)))) => Ok(ended),
@@ -177,13 +180,13 @@ impl Writer {
             (Ok(()), None) => unreachable!("what was committed has ended well"),
         }
     }
+}
 
-    /// Foreign keys of the application count until its transaction is committed. SQLite takes the
-    /// setting between transactions only.
-    fn foreign_keys(&self, value: &str) -> Result<()> {
-        let done = self.connection.execute_batch(&format!("PRAGMA foreign_keys = {value}"));
-        done.map_err(|error| Fault::from(error).into())
-    }
+/// Foreign keys of the application count until its transaction is committed. SQLite takes the
+/// setting between transactions only.
+fn foreign_keys(hand: &Hand, value: &str) -> Result<()> {
+    let done = hand.connection.execute_batch(&format!("PRAGMA foreign_keys = {value}"));
+    done.map_err(|error| Fault::from(error).into())
 }
 
 /// Runs the closure. Answers how it ended, if that is what its caller should hear, and whether its

@@ -7,21 +7,19 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
 };
 
-use bowline_store::Error;
+use bowline_store::{Error, Hint};
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use crate::{
     call::Call,
-    copier::Copier,
     db::{Db, Outcome},
     fault::Fault,
-    guard::Guard,
-    limits,
-    log::Log,
+    hand::{self, Hand, Held, Slot},
+    limits, load,
     pen::Pen,
     settings,
     shared::Shared,
@@ -41,12 +39,12 @@ pub(crate) enum Order {
 }
 
 pub(crate) struct Writer {
-    pub(crate) connection: Connection,
+    /// None while the file has to be recovered.
+    pub(crate) hand: Option<Hand>,
     pub(crate) mind: Mind,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) guard: Arc<Guard>,
-    pub(crate) log: Log,
-    pub(crate) copier: Option<Copier>,
+    pub(crate) readers: Vec<Slot>,
+    pub(crate) held: Held,
     /// How many calls were in the last group.
     pub(crate) last_group: usize,
 }
@@ -95,7 +93,9 @@ impl Writer {
                 let _ = catch_unwind(AssertUnwindSafe(|| visit(self)));
             }
             Order::Limit(size_max, reply) => {
-                let _ = reply.send(settings::limit(&self.connection, size_max));
+                let limited = self.ready().map_err(Error::from);
+                let limited = limited.and_then(|hand| settings::limit(&hand.connection, size_max));
+                let _ = reply.send(limited);
             }
             Order::Wake => {}
         }
@@ -106,10 +106,43 @@ impl Writer {
         let last = self.shared.ahead.close();
         self.carry_out(last);
         self.shared.asks.shut();
-        self.copier = None;
-        // Whoever copies a closed file need not know that it has a log. Where somebody still reads
-        // it, the log stays, and is used when the file opens again.
-        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        if let Some(hand) = self.hand.take() {
+            hand.close(&self.shared);
+        }
+    }
+
+    /// What to write with. After a failure of the disk the file is recovered first, and everything
+    /// that is remembered is made anew from its rows: a commit of which nobody knew whether it was
+    /// done may have been.
+    pub(crate) fn ready(&mut self) -> Outcome<&mut Hand> {
+        if self.shared.is_torn() || self.hand.as_ref().is_some_and(|hand| hand.log.is_gone()) {
+            self.let_go();
+        }
+        if self.hand.is_none()
+            && let Err(fault) = self.recover()
+        {
+            self.let_go();
+            return Err(fault);
+        }
+        Ok(self.hand.as_mut().expect("it is open, or was opened above"))
+    }
+
+    /// Everybody lets go of the file.
+    fn let_go(&mut self) {
+        self.hand = None;
+        self.readers.iter().for_each(|reader| *reader.lock() = None);
+    }
+
+    fn recover(&mut self) -> Outcome<()> {
+        hand::recover(&self.shared)?;
+        self.shared.mended();
+        let hand = Hand::open(&self.shared, &self.held, &self.readers)?;
+        let mut index = load::index(Db::new(&hand.connection, &self.shared.counters))?;
+        index.carry_on(&self.mind.index);
+        self.mind = Mind { index, ..Mind::default() };
+        self.hand = Some(hand);
+        self.shared.listeners.tell(&[Hint::Everything]);
+        Ok(())
     }
 
     /// Gathers what is there already, up to a bound, and runs it.
@@ -201,7 +234,11 @@ impl Writer {
         &mut self,
         work: impl FnOnce(&mut Tx<'_>) -> Outcome<()>,
     ) -> Outcome<()> {
-        let Self { connection, mind, shared, log, copier, .. } = self;
+        self.ready()?;
+        let Self { hand: Some(hand), mind, shared, .. } = self else {
+            unreachable!("it is ready");
+        };
+        let Hand { connection, log, .. } = hand;
         let db = Db::new(connection, &shared.counters);
         begin(connection)?;
         log.keep_ahead();
@@ -217,13 +254,15 @@ impl Writer {
             let committed = connection.prepare_cached("COMMIT").and_then(|mut end| end.execute([]));
             committed.map_err(Fault::of_commit).map(|_| done)
         });
+        let done = done.and_then(|done| match log.is_gone() {
+            true => Err(Fault::Said(Error::Unknown("the log of the file was removed".into()))),
+            false => Ok(done),
+        });
         match done {
             Ok(done) => {
                 count(&shared.counters.transactions, 1);
                 publish(mind, shared, done);
-                if let Some(copier) = copier {
-                    copier.look(shared.counters.rows_written.load(Ordering::Relaxed));
-                }
+                hand.copy(shared);
                 Ok(())
             }
             Err(fault) => {

@@ -158,6 +158,11 @@ impl Index {
         }
     }
 
+    /// The member goes on, and whatever else is known was made anew from the rows.
+    pub fn carry_on(&mut self, before: &Self) {
+        self.member = before.member;
+    }
+
     /// The member leaves.
     pub fn left(&mut self) {
         self.member = None;

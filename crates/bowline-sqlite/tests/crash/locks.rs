@@ -25,11 +25,20 @@ const MESSAGES: u64 = 5;
 pub(crate) async fn hold(path: &Path, again: &Path) {
     let store = SqliteStore::open(path).expect("the file is free");
     let run = start(&store, 1).await;
-    if !again.exists() {
+    if again.ends_with("hard.db") {
         fs::hard_link(path, again).expect("a link can be made");
     }
-    let why = SqliteStore::open(again).err().expect("it is open already");
-    say(&format!("refused: {why}"));
+    match again == path.with_file_name("read") {
+        // The process reads the file by itself: its locks are gone.
+        true => {
+            fs::read(path).expect("it reads");
+            say("refused: in use");
+        }
+        false => {
+            let why = SqliteStore::open(again).err().expect("it is open already");
+            say(&format!("refused: {why}"));
+        }
+    }
     for _ in 0..MESSAGES {
         stdin().read_line(&mut String::new()).expect("the parent speaks");
         store.post(vec![signal(run, 100)]).await.remove(0).expect("it is delivered");
@@ -55,7 +64,7 @@ fn say(line: &str) {
 type Name = fn(&Path) -> PathBuf;
 
 pub(crate) async fn open_twice_and_look() {
-    let names: [(&str, Name); 4] = [
+    let names: [(&str, Name); 5] = [
         ("the same name", |path| path.to_owned()),
         ("a name with detours", |path| {
             let folder = path.parent().expect("it lies in a folder");
@@ -67,6 +76,7 @@ pub(crate) async fn open_twice_and_look() {
             link
         }),
         ("a hard link", |path| path.with_file_name("hard.db")),
+        ("read by itself", |path| path.with_file_name("read")),
     ];
     for (what, name) in names {
         let folder = tempfile::TempDir::new().expect("there is room for a folder");

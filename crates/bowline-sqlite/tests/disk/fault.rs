@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-use crate::{is_thorough, trace, work};
+use crate::{is_thorough, say, trace, work};
 
 /// Calls, and up to which number of them, in each thread, is tried.
 const CALLS: [(&str, usize); 4] =
@@ -30,7 +30,7 @@ pub(crate) async fn every_call() {
         }
     }
     assert!(told > 0, "nothing ever failed");
-    println!("fault: {children} children, {told} errors told, {:.1?}", began.elapsed());
+    say(&format!("fault: {children} children, {told} errors told, {:.1?}", began.elapsed()));
 }
 
 /// Answers how many errors were told.

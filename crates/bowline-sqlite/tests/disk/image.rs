@@ -69,7 +69,7 @@ impl Disk {
                     self.durable.clone_from(&self.names);
                 }
             }
-            Did::Sync { file, begun, ok } => {
+            Did::Sync { file, begun, ok, .. } => {
                 let Some(file) = self.file(file) else { return };
                 let (before, after) =
                     std::mem::take(&mut file.pending).into_iter().partition(|(at, _)| at < begun);

@@ -1,6 +1,6 @@
-//! A disk that fails, and power that is lost: system calls of a process are made to fail from outside
-//! of it, and its file operations are recorded, so that the files can be built again as they may have
-//! lain on the disk at any moment.
+//! A disk that fails, and power that is lost: system calls of a process are made to fail from
+//! outside of it, and its file operations are recorded, so that the files can be built again as
+//! they may have lain on the disk at any moment.
 //!
 //! This program is both: started with a path, it works on a store there and says what was
 //! acknowledged; started without, it starts itself under `strace`, and looks at what was left.
@@ -14,7 +14,7 @@ mod work;
 #[allow(dead_code)]
 mod world;
 
-use std::path::Path;
+use std::{io::Write, path::Path};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -26,7 +26,7 @@ async fn main() {
     }
     if !trace::is_there() {
         assert!(std::env::var_os("CI").is_none(), "strace is not installed, and must be here");
-        println!("skipped: strace is not installed, or may not trace");
+        say("skipped: strace is not installed, or may not trace");
         return;
     }
     let wanted = |name: &str| match &arguments[1..] {
@@ -36,12 +36,17 @@ async fn main() {
     if wanted("power") {
         power::every_moment().await;
     }
-    if arguments.iter().any(|word| word == "failed_sync") {
+    if wanted("failed_sync") {
         power::after_a_failed_sync().await;
     }
     if wanted("fault") {
         fault::every_call().await;
     }
+}
+
+/// Says how it went, for whoever looks.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 /// How much is tried: `BOWLINE_CHAOS` set to anything tries everything.

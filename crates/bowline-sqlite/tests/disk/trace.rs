@@ -29,11 +29,13 @@ pub(crate) enum Did {
         file: String,
         length: usize,
     },
-    /// A file, or a folder, is durable as it was at the place of the call's begin.
+    /// A file, or a folder, is durable as it was at the place of the call's begin. It was the nth
+    /// `fdatasync` of its thread.
     Sync {
         file: String,
         begun: usize,
         ok: bool,
+        nth: usize,
     },
     Remove(String),
     /// Somebody was told something.
@@ -81,6 +83,7 @@ fn read(text: &str, folder: &Path) -> Vec<Did> {
     let folder = folder.canonicalize().expect("it is there").display().to_string();
     let (mut done, mut begun) = (Vec::new(), HashMap::new());
     let mut known: Vec<String> = Vec::new();
+    let mut syncs: HashMap<String, usize> = HashMap::new();
     for line in text.lines() {
         let Some((process, rest)) = line.split_once(' ') else { continue };
         let rest = rest.trim_start();
@@ -96,12 +99,19 @@ fn read(text: &str, folder: &Path) -> Vec<Did> {
             }
             None => (rest.to_owned(), done.len()),
         };
-        done.extend(call_of(&call, at, &folder, &mut known));
+        let nth = syncs.entry(process.to_owned()).or_default();
+        *nth += usize::from(call.starts_with("fdatasync("));
+        done.extend(call_of(&call, (at, *nth), &folder, &mut known));
     }
     done
 }
 
-fn call_of(call: &str, begun: usize, folder: &str, known: &mut Vec<String>) -> Option<Did> {
+fn call_of(
+    call: &str,
+    (begun, nth): (usize, usize),
+    folder: &str,
+    known: &mut Vec<String>,
+) -> Option<Did> {
     let (call, result) = call.rsplit_once(" = ")?;
     let ok = !result.trim_start().starts_with('-');
     let (name, arguments) = call.trim_end().strip_suffix(')')?.split_once('(')?;
@@ -128,7 +138,7 @@ fn call_of(call: &str, begun: usize, folder: &str, known: &mut Vec<String>) -> O
             Some(Did::Write { file: of(first)?, at: last()?, bytes: unhex(quoted.first()?) })
         }
         "ftruncate" if ok => Some(Did::Cut { file: of(first)?, length: last()? }),
-        "fdatasync" | "fsync" => Some(Did::Sync { file: of(first)?, begun, ok }),
+        "fdatasync" | "fsync" => Some(Did::Sync { file: of(first)?, begun, ok, nth }),
         "write" if arguments.starts_with("1<") => {
             Some(Did::Say(text(&unhex(quoted.first()?)).trim().to_owned()))
         }
