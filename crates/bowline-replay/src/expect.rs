@@ -1,38 +1,50 @@
 //! What a turn asked for beside what history says that it asked for.
 //!
-//! Compared are kinds and names, in order; not inputs, durations or causes: those may be mended
-//! while a run is open.
+//! Compared are kinds, names and what calls are given, in order; not durations or causes: those may
+//! be mended while a run is open. So may an input, where the call says so.
 
 use std::{collections::BTreeSet, fmt};
 
 use bowline_core::{
-    Cancelled, Command, Event, EventId, EventKind, Name, Note, Ranges, ScopeStep, UpdateId,
-    WorkflowId,
+    Cancelled, Command, Event, EventId, EventKind, Format, Name, Note, Payload, Ranges, ScopeStep,
+    UpdateId, WorkflowId,
 };
 
 use crate::{
     Difference, Mismatch,
     context::patch_of,
+    json,
     run::{Asked, targets},
 };
+
+/// How many bytes of an input a report shows.
+const INPUT_SHOWN: usize = 60;
 
 /// One thing that a turn asks for and that is an event of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
-    Activity(Name),
+    Activity(Name, Given),
     CancelActivity(EventId),
     Timer,
     CancelTimer(EventId),
     Marker(Name, Option<String>),
-    Child(Name, WorkflowId),
+    Child(Name, WorkflowId, Given),
     CancelChild(EventId),
-    CancelExternal,
-    SignalExternal(Name),
+    CancelExternal(WorkflowId),
+    SignalExternal(Name, WorkflowId),
     Search,
     Memo,
     AcceptUpdate(UpdateId),
     CompleteUpdate(UpdateId),
     Close(&'static str),
+}
+
+/// What a call is given. The bytes are shared with whoever has them anyway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    Input(Option<Payload>),
+    /// Whatever history has: the call's input was mended.
+    Any,
 }
 
 /// Something that history says a turn asked for.
@@ -55,7 +67,9 @@ impl Said {
     /// What a command asks for, if that is an event of its own.
     pub(crate) fn asked(command: &Command) -> Option<Self> {
         Some(match command {
-            Command::ScheduleActivity(spec) => Self::Activity(spec.name.clone()),
+            Command::ScheduleActivity(spec) => {
+                Self::Activity(spec.name.clone(), Given::Input(spec.input.clone()))
+            }
             Command::CancelActivity(activity) => Self::CancelActivity(*activity),
             Command::StartTimer(..) => Self::Timer,
             Command::CancelTimer(timer, _) => Self::CancelTimer(*timer),
@@ -63,10 +77,15 @@ impl Said {
                 Self::Marker(marker.name.clone(), patch_of(&marker.name, &marker.details))
             }
             Command::StartChild(spec, _) => {
-                Self::Child(spec.name.clone(), spec.workflow_id.clone())
+                let given = Given::Input(spec.input.clone());
+                Self::Child(spec.name.clone(), spec.workflow_id.clone(), given)
             }
-            Command::CancelExternal(_) => Self::CancelExternal,
-            Command::SignalExternal(signal) => Self::SignalExternal(signal.name.clone()),
+            Command::CancelExternal(cancel) => {
+                Self::CancelExternal(cancel.target.workflow_id.clone())
+            }
+            Command::SignalExternal(signal) => {
+                Self::SignalExternal(signal.name.clone(), signal.target.workflow_id.clone())
+            }
             Command::UpsertSearch(_) => Self::Search,
             Command::ModifyMemo(_) => Self::Memo,
             Command::AcceptUpdate(accept) => Self::AcceptUpdate(accept.request.id.clone()),
@@ -82,7 +101,9 @@ impl Said {
     /// What an event says was asked for, if a turn's code asked for it.
     pub(crate) fn recorded(kind: &EventKind) -> Option<Self> {
         Some(match kind {
-            EventKind::ActivityScheduled(e) => Self::Activity(e.spec.name.clone()),
+            EventKind::ActivityScheduled(e) => {
+                Self::Activity(e.spec.name.clone(), Given::Input(e.spec.input.clone()))
+            }
             EventKind::ActivityCancelRequested(e) => Self::CancelActivity(e.activity),
             EventKind::TimerStarted(_) => Self::Timer,
             // An operator's has no turn.
@@ -91,11 +112,16 @@ impl Said {
                 Self::Marker(e.name.clone(), patch_of(&e.name, &e.details))
             }
             EventKind::ChildInitiated(e) => {
-                Self::Child(e.spec.name.clone(), e.spec.workflow_id.clone())
+                let given = Given::Input(e.spec.input.clone());
+                Self::Child(e.spec.name.clone(), e.spec.workflow_id.clone(), given)
             }
             EventKind::ExternalCancelInitiated(e) if e.child.0 > 0 => Self::CancelChild(e.child),
-            EventKind::ExternalCancelInitiated(_) => Self::CancelExternal,
-            EventKind::ExternalSignalInitiated(e) => Self::SignalExternal(e.name.clone()),
+            EventKind::ExternalCancelInitiated(e) => {
+                Self::CancelExternal(e.target.workflow_id.clone())
+            }
+            EventKind::ExternalSignalInitiated(e) => {
+                Self::SignalExternal(e.name.clone(), e.target.workflow_id.clone())
+            }
             EventKind::SearchUpserted(_) => Self::Search,
             EventKind::MemoModified(_) => Self::Memo,
             EventKind::UpdateAccepted(e) => Self::AcceptUpdate(e.request.id.clone()),
@@ -141,15 +167,48 @@ impl Said {
         }
     }
 
-    /// Whether what was asked is what was recorded. A child's workflow id counts if the code
-    /// gives it one; a cancel of a child may be asked for as one of any run.
+    /// The call was mended: whatever it was given then will do.
+    pub(crate) fn mend(&mut self) {
+        if let Self::Activity(_, given) | Self::Child(_, _, given) = self {
+            *given = Given::Any;
+        }
+    }
+
+    /// Whether what was asked is what was recorded, up to what it is given. A child's workflow id
+    /// counts if the code gives it one; a cancel of a child may be asked for as one of any run.
     fn agrees(&self, recorded: &Self) -> bool {
         match (self, recorded) {
-            (Self::Child(name, id), Self::Child(was, had)) => {
+            (Self::Activity(name, _), Self::Activity(was, _)) => name == was,
+            (Self::Child(name, id, _), Self::Child(was, had, _)) => {
                 name == was && (id.is_empty() || id == had)
             }
-            (Self::CancelExternal, Self::CancelChild(_)) => true,
+            (Self::CancelExternal(_), Self::CancelChild(_)) => true,
             _ => self == recorded,
+        }
+    }
+
+    fn given(&self) -> Option<&Given> {
+        match self {
+            Self::Activity(_, given) | Self::Child(_, _, given) => Some(given),
+            _ => None,
+        }
+    }
+
+    /// Whether it is given what was recorded.
+    fn is_given(&self, recorded: &Self) -> bool {
+        match (self.given(), recorded.given()) {
+            (Some(Given::Any), _) => true,
+            (Some(Given::Input(Some(given))), Some(Given::Input(Some(was)))) => same(given, was),
+            (given, was) => given == was,
+        }
+    }
+
+    /// The same in words, with what it is given.
+    fn with_input(&self) -> String {
+        match self.given() {
+            Some(Given::Input(Some(payload))) => format!("{self} with {}", shown(payload)),
+            Some(Given::Input(None)) => format!("{self} with nothing"),
+            _ => self.to_string(),
         }
     }
 }
@@ -157,17 +216,17 @@ impl Said {
 impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Activity(name) => write!(f, "activity {name:?}"),
+            Self::Activity(name, _) => write!(f, "activity {name:?}"),
             Self::CancelActivity(number) => write!(f, "cancel of activity {number}"),
             Self::Timer => f.write_str("a timer"),
             Self::CancelTimer(number) => write!(f, "cancel of timer {number}"),
             Self::Marker(_, Some(patch)) => write!(f, "patch {patch:?}"),
             Self::Marker(name, None) => write!(f, "marker {name:?}"),
-            Self::Child(name, id) if id.is_empty() => write!(f, "child {name:?}"),
-            Self::Child(name, id) => write!(f, "child {name:?} as {id:?}"),
+            Self::Child(name, id, _) if id.is_empty() => write!(f, "child {name:?}"),
+            Self::Child(name, id, _) => write!(f, "child {name:?} as {id:?}"),
             Self::CancelChild(number) => write!(f, "cancel of child {number}"),
-            Self::CancelExternal => f.write_str("cancel of another run"),
-            Self::SignalExternal(name) => write!(f, "signal {name:?} to another run"),
+            Self::CancelExternal(id) => write!(f, "cancel of another run, {id:?}"),
+            Self::SignalExternal(name, id) => write!(f, "signal {name:?} to another run, {id:?}"),
             Self::Search => f.write_str("change of search attributes"),
             Self::Memo => f.write_str("change of the memo"),
             Self::AcceptUpdate(id) => write!(f, "accepted update {id:?}"),
@@ -221,7 +280,12 @@ pub(crate) fn compare(
         }
         match (kept.next(), said.next()) {
             (None, None) => break,
-            (Some(recorded), Some(said)) if said.agrees(&recorded.said) => {}
+            (Some(r), Some(said)) if said.agrees(&r.said) => {
+                if !said.is_given(&r.said) {
+                    let (was, is) = (r.said.with_input(), said.with_input());
+                    return told(r.id, decision, Difference::Input, was, is);
+                }
+            }
             (Some(r), said) => {
                 let (difference, text) = match said {
                     Some(said) => (Difference::Other, said.to_string()),
@@ -294,6 +358,23 @@ fn same_step(was: &ScopeStep, is: &ScopeStep) -> bool {
         ) => scope == other && parent == around,
         (ScopeStep::Left { scope, .. }, ScopeStep::Left { scope: other, .. }) => scope == other,
         _ => false,
+    }
+}
+
+/// Members of JSON objects have no order.
+fn same(given: &Payload, was: &Payload) -> bool {
+    let is_json = given.format == Format::Json && was.format == Format::Json;
+    let is_same = || json::is_same(given.bytes.as_slice(), was.bytes.as_slice());
+    given == was || (is_json && is_same())
+}
+
+/// A payload in a few words.
+fn shown(payload: &Payload) -> String {
+    let bytes = payload.bytes.as_slice();
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(INPUT_SHOWN)]);
+    match bytes.len() > INPUT_SHOWN {
+        true => format!("{text}… ({} bytes)", bytes.len()),
+        false => text.into_owned(),
     }
 }
 

@@ -16,7 +16,7 @@ use bowline_core::{Cause, Code, EventId};
 
 use crate::{
     Context, reason,
-    run::{self, End, Run},
+    run::{self, End, NOTHING, Run},
 };
 
 pub use timer::Delay;
@@ -53,11 +53,19 @@ pub struct Call<D: Durable> {
     /// Boxed: what is asked for is large, and gone once the call was made.
     ask: Option<Box<D>>,
     handle: Option<Handle<D>>,
+    mended: bool,
 }
 
 impl<D: Durable> Call<D> {
     pub(crate) fn new(ctx: Context, ask: impl Into<Box<D>>) -> Self {
-        Self { ctx, ask: Some(ask.into()), handle: None }
+        Self { ctx, ask: Some(ask.into()), handle: None, mended: false }
+    }
+
+    /// Its input was changed on purpose: a run that made the call before keeps the outcome that it
+    /// had for the input of then. Otherwise another input is a mismatch.
+    pub fn mended(mut self) -> Self {
+        self.mended = true;
+        self
     }
 
     /// Makes the call now. It runs beside; the handle tells its end.
@@ -70,7 +78,7 @@ impl<D: Durable> Call<D> {
     /// for it, no deadline reaches it, and it outlives the run. Tells its number.
     pub fn detach(mut self) -> EventId {
         match (self.ask.take(), self.handle.take()) {
-            (Some(ask), _) => self.ctx.with(|run| ask.ask(run, true)),
+            (Some(ask), _) => ask_for(&self.ctx, ask, true, self.mended),
             (None, Some(handle)) => handle.detach(),
             (None, None) => unreachable!("a call is either still to be made or was made"),
         }
@@ -78,10 +86,20 @@ impl<D: Durable> Call<D> {
 
     fn make(&mut self) {
         if let Some(ask) = self.ask.take() {
-            let number = self.ctx.with(|run| ask.ask(run, false));
+            let number = ask_for(&self.ctx, ask, false, self.mended);
             self.handle = Some(Handle::new(self.ctx.clone(), number));
         }
     }
+}
+
+fn ask_for<D: Durable>(ctx: &Context, ask: Box<D>, detached: bool, mended: bool) -> EventId {
+    ctx.with(|run| {
+        let number = ask.ask(run, detached);
+        if mended && number != NOTHING {
+            run.asking.mend();
+        }
+        number
+    })
 }
 
 impl<D: Durable> Future for Call<D> {

@@ -20,6 +20,7 @@ mod fault;
 mod future;
 mod group;
 mod join;
+mod json;
 mod mismatch;
 mod place;
 mod race;

@@ -36,6 +36,8 @@ pub enum Difference {
     Other,
     /// The code asks for more.
     More,
+    /// The code makes the same call, and gives it something else.
+    Input,
     /// The code asks for less.
     Less,
     /// The code cancels other activities.
@@ -72,6 +74,12 @@ impl Mismatch {
                  Look for `tokio::select!` without `biased` (use the select of this crate), for \
                  iteration over a HashMap, and for clocks or random numbers that are not the \
                  context's. If the code was changed, ask `patched` which way to go"
+            }
+            Difference::Input => {
+                "the call is the same, what it is given is not: its result would be told of another \
+                 input. Look for iteration over a HashMap, and for clocks or random numbers that \
+                 are not the context's. If the input was changed on purpose, say `.mended()` at \
+                 the call, or ask `patched` which way to go"
             }
             Difference::Disorder => {
                 "these events are not in the order of a history: they were fed wrongly, or what \

@@ -31,6 +31,8 @@ pub(crate) struct Asking {
     at: usize,
     /// How many events were asked for.
     events: u64,
+    /// Which of them are calls whose input was mended.
+    mended: Vec<usize>,
     /// How many recorded patches the code does not ask for any more.
     passed: u64,
     commands: Vec<Command>,
@@ -78,6 +80,11 @@ impl Asking {
         };
         self.commands.push(command);
         number
+    }
+
+    /// The call that was just asked for was mended.
+    pub(crate) fn mend(&mut self) {
+        self.mended.extend(self.events.checked_sub(1).map(|last| last as usize));
     }
 
     /// The child that was just asked for is to have this run id.
@@ -189,7 +196,8 @@ impl Run {
             }
             None => {}
         }
-        let said = Said::all(&commands);
+        let mut said = Said::all(&commands);
+        asking.mended.iter().for_each(|call| said[*call].mend());
         let refused = commands.iter().filter_map(|command| match command {
             Command::RejectUpdate(reject) => Some(reject.request.id.clone()),
             _ => None,

@@ -104,7 +104,7 @@ fn finishing_while_history_goes_on_is_a_mismatch() {
 }
 
 #[test]
-fn inputs_durations_and_causes_are_not_compared() {
+fn durations_limits_and_causes_are_not_compared() {
     let (world, _) = World::start(async |ctx| {
         let _timer = ctx.timer(seconds(5)).start();
         ctx.activity(activity("work")).await;
@@ -113,12 +113,120 @@ fn inputs_durations_and_causes_are_not_compared() {
     let replayed = world.replay_with(async |ctx| {
         let _timer = ctx.timer(seconds(500)).start();
         let mut spec = activity("work");
-        spec.input = json("something else");
         spec.timeouts.start_to_close = Some(bowline_core::Span(seconds(1)));
         ctx.activity(spec).await;
         Ok(None)
     });
     assert!(replayed.is_ok());
+}
+
+fn given(name: &str, input: &str) -> bowline_core::ActivitySpec {
+    bowline_core::ActivitySpec { input: json(input), ..activity(name) }
+}
+
+/// A workflow called one activity for every entry of a `HashMap`. Another process has another order,
+/// and the results of one entry were given to the next, unnoticed.
+#[test]
+fn calls_of_one_activity_in_another_order_are_a_mismatch() {
+    async fn all(ctx: Context, order: [&str; 3]) -> Body {
+        let calls = order.map(|input| ctx.activity(given("work", input)));
+        let ends = bowline_replay::join_all(calls).await;
+        Ok(json(ends.iter().map(told).collect::<String>()))
+    }
+    let (mut world, _) = World::start(async |ctx| all(ctx, ["1", "2", "3"]).await);
+    world.send(completes(5, "one"));
+    assert!(world.replay_with(async |ctx| all(ctx, ["1", "2", "3"]).await).is_ok());
+    let other = drift(&world, async |ctx| all(ctx, ["1", "3", "2"]).await);
+    assert_eq!(other.difference, Difference::Input);
+    expect![[r#"
+        the code does not do what history says it did
+          where:    event 6, the turn completed by event 4, decision 2
+          recorded: activity "work" with 2
+          asked:    activity "work" with 3
+          hint:     the call is the same, what it is given is not: its result would be told of
+                    another input. Look for iteration over a HashMap, and for clocks or random
+                    numbers that are not the context's. If the input was changed on purpose,
+                    say `.mended()` at the call, or ask `patched` which way to go"#]]
+    .assert_eq(&other.to_string());
+}
+
+/// Who says that an input was mended keeps the outcome that there was.
+#[test]
+fn a_mended_input_is_no_mismatch() {
+    async fn body(ctx: Context, input: &str, mended: bool) -> Body {
+        let call = ctx.activity(given("work", input));
+        let mut helper = child("helper");
+        helper.input = json(input);
+        let beside = ctx.child(helper);
+        let (call, beside) = match mended {
+            true => (call.mended(), beside.mended()),
+            false => (call, beside),
+        };
+        let beside = beside.start();
+        let done = told(&call.await);
+        ctx.patched("after");
+        drop(beside);
+        ctx.activity(given("next", &done)).await;
+        Ok(None)
+    }
+    let (mut world, _) = World::start(async |ctx| body(ctx, "wrong", false).await);
+    world.send(completes(6, "done"));
+    let other = drift(&world, async |ctx| body(ctx, "right", false).await);
+    expect![[r#"child "helper" with wrong / child "helper" with right"#]].assert_eq(
+        &format!("{} / {}", other.recorded, other.asked).replace(r#" as "flow-1/5""#, ""),
+    );
+    assert!(world.replay_with(async |ctx| body(ctx, "right", true).await).is_ok());
+    // A long one is cut, and none at all is said to be none.
+    let (world, _) = World::start(async |ctx| {
+        let long = given("work", &"x".repeat(1_000));
+        ok(ctx.activity(long).await)
+    });
+    let other = drift(&world, async |ctx| ok(ctx.activity(activity("work")).await));
+    assert!(other.recorded.ends_with("xxx… (1000 bytes)"), "{}", other.recorded);
+    assert_eq!(other.asked, r#"activity "work" with nothing"#);
+}
+
+/// A map that is given to a call is written in another order by every process. It is the same map.
+#[test]
+fn the_order_of_a_map_inside_an_input_is_not_compared() {
+    let (world, _) =
+        World::start(async |ctx| ok(ctx.activity(given("work", r#"{"a":1,"b":[2]}"#)).await));
+    let other =
+        world.replay_with(async |ctx| ok(ctx.activity(given("work", r#"{"b":[2],"a":1}"#)).await));
+    assert!(other.is_ok());
+    drift(&world, async |ctx| ok(ctx.activity(given("work", r#"{"b":[1],"a":2}"#)).await));
+}
+
+/// Signals and cancels for other runs are known by their targets.
+#[test]
+fn other_targets_of_signals_and_cancels_are_a_mismatch() {
+    async fn both(ctx: Context, one: &str, other: &str) -> Body {
+        let target = |id: &str| bowline_core::External {
+            workflow_id: id.into(),
+            ..bowline_core::External::default()
+        };
+        let (signalled, cancelled) = (target(one), target(other));
+        let signal = bowline_core::SignalExternal {
+            target: signalled,
+            name: "s".into(),
+            ..bowline_core::SignalExternal::default()
+        };
+        let cancel = bowline_core::CancelExternal {
+            target: cancelled,
+            ..bowline_core::CancelExternal::default()
+        };
+        let _sent = ctx.signal_external(signal).start();
+        let _ = ctx.cancel_external(cancel).await;
+        Ok(None)
+    }
+    let (world, _) = World::start(async |ctx| both(ctx, "a", "b").await);
+    assert!(world.replay_with(async |ctx| both(ctx, "a", "b").await).is_ok());
+    let other = drift(&world, async |ctx| both(ctx, "b", "b").await);
+    expect![[r#"signal "s" to another run, "a" / signal "s" to another run, "b""#]]
+        .assert_eq(&format!("{} / {}", other.recorded, other.asked));
+    let other = drift(&world, async |ctx| both(ctx, "a", "a").await);
+    expect![[r#"cancel of another run, "b" / cancel of another run, "a""#]]
+        .assert_eq(&format!("{} / {}", other.recorded, other.asked));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::{
 };
 
 use bowline_engine::core::{ActivitySpec, Failure as Raw, Name, Queue, Span};
+use bowline_replay::Call;
 use serde::de::DeserializeOwned;
 
 use super::{Handle, Stage, What, handle::Inner, named};
@@ -23,6 +24,8 @@ pub struct ActivityCall<T, E> {
     ctx: Ctx,
     what: What,
     stage: Stage<ActivitySpec>,
+    /// Its input was changed on purpose.
+    mended: bool,
     types: PhantomData<fn() -> (T, E)>,
 }
 
@@ -30,12 +33,18 @@ impl<T, E> ActivityCall<T, E> {
     pub(crate) fn new(ctx: &Ctx, spec: ActivitySpec) -> Self {
         let what = What::Activity(spec.name.clone());
         let stage = Stage::Described(Box::new(spec));
-        Self { ctx: ctx.clone(), what, stage, types: PhantomData }
+        Self { ctx: ctx.clone(), what, stage, mended: false, types: PhantomData }
     }
 
     pub(crate) fn refused(ctx: &Ctx, raw: Raw) -> Self {
         let stage = Stage::Refused(Box::new(raw));
-        Self { ctx: ctx.clone(), what: What::Activity(Name::default()), stage, types: PhantomData }
+        let what = What::Activity(Name::default());
+        Self { ctx: ctx.clone(), what, stage, mended: false, types: PhantomData }
+    }
+
+    fn call(ctx: &Ctx, spec: Box<ActivitySpec>, mended: bool) -> Call<ActivitySpec> {
+        let call = ctx.inner().activity(spec);
+        if mended { call.mended() } else { call }
     }
 
     fn with(mut self, change: impl FnOnce(&mut ActivitySpec)) -> Self {
@@ -90,10 +99,20 @@ impl<T, E> ActivityCall<T, E> {
         self.with(|spec| spec.ladder.detach = true)
     }
 
+    /// What it is given was changed on purpose. A run that has made the call before the change keeps
+    /// the outcome that it had; without this it is parked, because what an activity is given is
+    /// compared with history. A run that comes here from now on is not touched by it.
+    pub fn mended(mut self) -> Self {
+        self.mended = true;
+        self
+    }
+
     /// Makes the call now; it runs beside. The handle tells its end.
     pub fn start(self) -> Handle<T, E> {
         let inner = match self.stage {
-            Stage::Described(spec) => Inner::Activity(self.ctx.inner().activity(spec).start()),
+            Stage::Described(spec) => {
+                Inner::Activity(Self::call(&self.ctx, spec, self.mended).start())
+            }
             Stage::Made(call) => Inner::Activity(call.start()),
             Stage::Refused(raw) => Inner::Refused(raw),
             Stage::Over => panic!("a call is not started after its end"),
@@ -109,7 +128,7 @@ impl<T, E> ActivityCall<T, E> {
     pub fn detach(self) {
         match self.stage {
             Stage::Described(spec) => {
-                self.ctx.inner().activity(spec).detach();
+                Self::call(&self.ctx, spec, self.mended).detach();
             }
             Stage::Made(call) => {
                 call.detach();
@@ -125,7 +144,7 @@ impl<T: DeserializeOwned, E: Carried> Future for ActivityCall<T, E> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Outcome<T, E>> {
         let this = &mut *self;
-        let call = |spec| this.ctx.inner().activity(spec);
+        let call = |spec| Self::call(&this.ctx, spec, this.mended);
         this.stage.poll(call, cx).map(|end| match end {
             Ok(outcome) => {
                 ended::of_activity(outcome).map_err(|ended| named(ended, &this.ctx, &this.what))

@@ -8,6 +8,7 @@ use std::{
 };
 
 use bowline_engine::core::{ChildSpec, Failure as Raw, Name, ParentClose, Span};
+use bowline_replay::Call;
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -23,6 +24,8 @@ pub struct ChildCall<T, E> {
     ctx: Ctx,
     what: What,
     stage: Stage<ChildSpec>,
+    /// Its input was changed on purpose.
+    mended: bool,
     types: PhantomData<fn() -> (T, E)>,
 }
 
@@ -30,12 +33,18 @@ impl<T, E> ChildCall<T, E> {
     pub(crate) fn new(ctx: &Ctx, spec: ChildSpec) -> Self {
         let what = What::Child(spec.name.clone());
         let stage = Stage::Described(Box::new(spec));
-        Self { ctx: ctx.clone(), what, stage, types: PhantomData }
+        Self { ctx: ctx.clone(), what, stage, mended: false, types: PhantomData }
     }
 
     pub(crate) fn refused(ctx: &Ctx, raw: Raw) -> Self {
         let stage = Stage::Refused(Box::new(raw));
-        Self { ctx: ctx.clone(), what: What::Child(Name::default()), stage, types: PhantomData }
+        let what = What::Child(Name::default());
+        Self { ctx: ctx.clone(), what, stage, mended: false, types: PhantomData }
+    }
+
+    fn call(ctx: &Ctx, spec: Box<ChildSpec>, mended: bool) -> Call<ChildSpec> {
+        let call = ctx.inner().child(spec);
+        if mended { call.mended() } else { call }
     }
 
     fn with(mut self, change: impl FnOnce(&mut ChildSpec)) -> Self {
@@ -63,10 +72,20 @@ impl<T, E> ChildCall<T, E> {
         self.with(|spec| spec.close = close)
     }
 
+    /// What it is given was changed on purpose. A run that has made the call before the change keeps
+    /// the outcome that it had; without this it is parked, because what a child is given is
+    /// compared with history. A run that comes here from now on is not touched by it.
+    pub fn mended(mut self) -> Self {
+        self.mended = true;
+        self
+    }
+
     /// Starts it now; it runs beside. The handle tells its end.
     pub fn start(self) -> Handle<T, E> {
         let inner = match self.stage {
-            Stage::Described(spec) => Inner::Child(self.ctx.inner().child(spec).start()),
+            Stage::Described(spec) => {
+                Inner::Child(Self::call(&self.ctx, spec, self.mended).start())
+            }
             Stage::Made(call) => Inner::Child(call.start()),
             Stage::Refused(raw) => Inner::Refused(raw),
             Stage::Over => panic!("a child is not started after its end"),
@@ -82,7 +101,7 @@ impl<T, E> ChildCall<T, E> {
     pub fn detach(self) {
         match self.stage {
             Stage::Described(spec) => {
-                self.ctx.inner().child(spec).detach();
+                Self::call(&self.ctx, spec, self.mended).detach();
             }
             Stage::Made(call) => {
                 call.detach();
@@ -98,7 +117,7 @@ impl<T: DeserializeOwned, E: Carried> Future for ChildCall<T, E> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Outcome<T, E>> {
         let this = &mut *self;
-        let call = |spec| this.ctx.inner().child(spec);
+        let call = |spec| Self::call(&this.ctx, spec, this.mended);
         this.stage.poll(call, cx).map(|end| match end {
             Ok(end) => of_child(end).map_err(|ended| named(ended, &this.ctx, &this.what)),
             Err(raw) => Err(broken(raw)),
