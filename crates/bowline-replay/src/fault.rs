@@ -26,6 +26,8 @@ pub enum Fault {
     Panicked(Box<Failure>),
     /// The code woke itself again and again, and waits for nothing.
     Spinning,
+    /// The code was woken by something that is in no history.
+    Intruded,
 }
 
 impl fmt::Display for Fault {
@@ -50,6 +52,12 @@ impl fmt::Display for Fault {
                 "the workflow's code was polled {} times for one message and still wakes itself: \
                  it loops without waiting for anything durable",
                 limits::POLLS_MAX
+            ),
+            Self::Intruded => f.write_str(
+                "the workflow's code was woken by another thread, or outside its turn: it awaits \
+                 something that is not durable, as a channel is that a thread or a runtime feeds. \
+                 No history has that, so after a restart nobody would wake it. Do such work in an \
+                 activity, and tell a run of it by a signal",
             ),
         }
     }

@@ -76,8 +76,8 @@ impl Mismatch {
                  context's. If the code was changed, ask `patched` which way to go"
             }
             Difference::Input => {
-                "the call is the same, what it is given is not: its result would be told of another \
-                 input. Look for iteration over a HashMap, and for clocks or random numbers that \
+                "the call is the same, what it is given is not: its result would be told of \
+                 another input. Look for iteration over a HashMap, and for clocks or random numbers that \
                  are not the context's. If the input was changed on purpose, say `.mended()` at \
                  the call, or ask `patched` which way to go"
             }

@@ -67,12 +67,18 @@ impl Replay {
         Self {
             workflow,
             shared,
-            program: Program::default(),
+            program: Program::new(),
             turn: Turn::default(),
             last: EventId(0),
             closed: false,
             dead: None,
         }
+    }
+
+    /// Has this called, on whatever thread, when the code is woken by something that is in no
+    /// history: whatever is asked of this next says so, as [`Fault::Intruded`].
+    pub fn guard(&mut self, alarm: impl Fn() + Send + Sync + 'static) {
+        self.program.guard(Arc::new(alarm));
     }
 
     /// Takes the next event of the run.
@@ -171,12 +177,21 @@ impl Replay {
         if let Some(fault) = &self.dead {
             return Err(fault.clone());
         }
-        let result = step(self);
+        let result = match self.is_intruded() {
+            true => Err(Fault::Intruded),
+            false => step(self),
+        };
         if let Err(fault) = &result {
             self.dead = Some(fault.clone());
             self.shared.borrow_mut().open = false;
+            self.program.retire();
         }
         result
+    }
+
+    /// Somebody woke the code who is in no history. Of a run that is over that is no matter.
+    fn is_intruded(&self) -> bool {
+        !self.closed && self.program.is_intruded()
     }
 
     fn take(&mut self, event: &Event) -> Result<(), Fault> {
@@ -285,6 +300,7 @@ impl Replay {
             run.freed.clear();
             run.open = true;
         });
+        self.program.open(true);
         let mut late = self.program.is_late();
         let deliveries = std::mem::take(&mut self.turn.deliveries);
         for Delivered { id, time, what } in deliveries {
@@ -312,7 +328,11 @@ impl Replay {
             run.open = false;
             run.finish_turn(close)
         });
-        Ok(asked)
+        self.program.open(false);
+        match self.is_intruded() {
+            true => Err(Fault::Intruded),
+            false => Ok(asked),
+        }
     }
 
     /// What concerns the program itself. True if the code begins with it: at once, or, where the
@@ -339,6 +359,7 @@ impl Replay {
 impl Drop for Replay {
     /// The futures hold the state, and the state holds futures: here the knot comes undone.
     fn drop(&mut self) {
+        self.program.retire();
         run::with(&self.shared, |run| (run.open, run.gone) = (false, true));
         self.program.drop_quietly();
         let mut run = self.shared.borrow_mut();

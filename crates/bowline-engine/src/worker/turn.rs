@@ -60,6 +60,8 @@ pub(super) enum Work {
     Forget(Epoch),
     /// A held run was closed by somebody else.
     Closed(RunId),
+    /// A held run's code was woken by something that is in no history.
+    Intruded(RunId),
     /// A query of a run, if it is held here.
     Query(RunId, Name, Option<Payload>, oneshot::Sender<Option<Answer>>),
     /// A query of a run that is held nowhere.

@@ -15,7 +15,7 @@ use crate::{
     ended,
     fault::guarded,
     limits,
-    ready::Ready,
+    ready::{Alarm, Ready},
     reason,
     run::{self, Close, ROOT, Shared},
     scope::{self, Leaving},
@@ -27,7 +27,6 @@ const BODY: u64 = 0;
 type Body = LocalFuture<'static, Result<Option<Payload>, Ended>>;
 
 /// The futures of a run.
-#[derive(Default)]
 pub(super) struct Program {
     body: Option<(Body, Waker)>,
     adopted: BTreeMap<u64, Adopted>,
@@ -54,6 +53,39 @@ enum Over {
 }
 
 impl Program {
+    /// Nothing yet, on the thread where it will be polled.
+    pub(super) fn new() -> Self {
+        Self {
+            body: None,
+            adopted: BTreeMap::new(),
+            next_place: 0,
+            ready: Arc::new(Ready::at_home()),
+            over: None,
+            begun: false,
+            late: None,
+        }
+    }
+
+    /// Whom to call if somebody wakes it from elsewhere.
+    pub(super) fn guard(&self, alarm: Alarm) {
+        self.ready.guard(alarm);
+    }
+
+    /// A turn begins or ends.
+    pub(super) fn open(&self, open: bool) {
+        self.ready.open(open);
+    }
+
+    /// Nobody is interested any more in who wakes it.
+    pub(super) fn retire(&self) {
+        self.ready.retire();
+    }
+
+    /// Somebody woke it from elsewhere.
+    pub(super) fn is_intruded(&self) -> bool {
+        self.ready.is_intruded()
+    }
+
     /// Calls the workflow, if that was not done, and if the run was not cancelled before.
     pub(super) fn begin(&mut self, workflow: &dyn Workflow, ctx: Context) -> Result<bool, Fault> {
         if self.begun || self.over.is_some() {

@@ -1,8 +1,15 @@
-//! Combinators from elsewhere work in workflows: any future may be awaited.
+//! Combinators from elsewhere work in workflows: any future may be awaited. What wakes the code
+//! must be in its history, though.
 
-use std::task::Poll;
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Poll, Waker},
+};
 
-use bowline_replay::{join_all, race};
+use bowline_replay::{Fault, join_all, race};
 use expect_test::expect;
 use futures_util::{
     FutureExt as _, StreamExt as _, future, select_biased, stream::FuturesUnordered,
@@ -105,4 +112,101 @@ fn one_outcome_for_several_waiters() {
     "#]]
     .assert_eq(&world.send(signals("x", "")));
     world.check_prefixes();
+}
+
+/// A run awaited a channel that a thread fed. Its waker was called, nobody had a turn for it, and
+/// it hung in silence.
+#[test]
+fn a_waker_that_another_thread_calls_is_noticed() {
+    let waker = Arc::new(Mutex::new(None::<Waker>));
+    let given = waker.clone();
+    let (mut world, _) = World::start(move |ctx| {
+        let given = given.clone();
+        async move {
+            let thread = future::poll_fn(move |cx| {
+                *given.lock().unwrap() = Some(cx.waker().clone());
+                Poll::<()>::Pending
+            });
+            future::join(thread, ctx.signals("s").recv()).await;
+            Ok(None)
+        }
+    });
+    let alarms = Arc::new(AtomicUsize::new(0));
+    let count = alarms.clone();
+    world.replay.guard(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    world.replay.settle().unwrap();
+    let woken = waker.lock().unwrap().clone().unwrap();
+    let again = woken.clone();
+    std::thread::scope(|scope| scope.spawn(move || woken.wake()).join().unwrap());
+    std::thread::scope(|scope| scope.spawn(move || again.wake()).join().unwrap());
+    assert_eq!(alarms.load(Ordering::Relaxed), 1, "one word is enough");
+    let fault = world.replay.settle().unwrap_err();
+    assert_eq!(fault, Fault::Intruded);
+    let text = fault.to_string();
+    assert!(text.contains("it awaits something that is not durable"), "{text}");
+    assert!(text.contains("Do such work in an activity"), "{text}");
+    world.post(signals("s", ""));
+    assert_eq!(world.try_turn().unwrap_err(), Fault::Intruded, "and nothing is written");
+}
+
+/// The same on the run's own thread, outside its turn; and in the middle of one, from another.
+#[test]
+fn a_waker_that_is_called_outside_the_turn_is_noticed() {
+    let waker = Arc::new(Mutex::new(None::<Waker>));
+    let given = waker.clone();
+    let (mut world, _) = World::start(move |ctx| {
+        let given = given.clone();
+        async move {
+            *given.lock().unwrap() =
+                Some(future::poll_fn(|cx| Poll::Ready(cx.waker().clone())).await);
+            ctx.signals("s").recv().await;
+            let waker = given.lock().unwrap().take().unwrap();
+            std::thread::scope(|scope| scope.spawn(move || waker.wake()).join().unwrap());
+            ctx.signals("s").recv().await;
+            Ok(None)
+        }
+    });
+    let history = world.history.clone();
+    world.post(signals("s", ""));
+    assert_eq!(world.try_turn().unwrap_err(), Fault::Intruded);
+    assert_eq!(world.history, history);
+    world.evict();
+    waker.lock().unwrap().take().unwrap().wake();
+    assert_eq!(world.replay.settle().unwrap_err(), Fault::Intruded);
+}
+
+/// Whoever wakes a run that is over, or was evicted, does no harm; nor does what a drop wakes.
+#[test]
+fn wakers_of_what_is_gone_are_of_no_interest() {
+    let waker = Arc::new(Mutex::new(None::<Waker>));
+    let given = waker.clone();
+    struct Wakes(Waker);
+    impl Drop for Wakes {
+        fn drop(&mut self) {
+            self.0.wake_by_ref();
+        }
+    }
+    let (mut world, _) = World::start(move |ctx| {
+        let given = given.clone();
+        async move {
+            let waker = future::poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
+            *given.lock().unwrap() = Some(waker.clone());
+            let _wakes = Wakes(waker);
+            ctx.signals("s").recv().await;
+            Ok(None)
+        }
+    });
+    let alarms = Arc::new(AtomicUsize::new(0));
+    let count = alarms.clone();
+    world.replay.guard(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    world.evict();
+    world.send(signals("s", ""));
+    assert!(world.closed());
+    waker.lock().unwrap().take().unwrap().wake();
+    assert_eq!(world.replay.query("q", None).unwrap_err().kind, "UnknownQuery");
+    assert_eq!(alarms.load(Ordering::Relaxed), 0);
 }

@@ -124,8 +124,8 @@ fn given(name: &str, input: &str) -> bowline_core::ActivitySpec {
     bowline_core::ActivitySpec { input: json(input), ..activity(name) }
 }
 
-/// A workflow called one activity for every entry of a `HashMap`. Another process has another order,
-/// and the results of one entry were given to the next, unnoticed.
+/// A workflow called one activity for every entry of a `HashMap`. Another process has another
+/// order, and the results of one entry were given to the next, unnoticed.
 #[test]
 fn calls_of_one_activity_in_another_order_are_a_mismatch() {
     async fn all(ctx: Context, order: [&str; 3]) -> Body {

@@ -72,8 +72,8 @@ impl<T, E> ChildCall<T, E> {
         self.with(|spec| spec.close = close)
     }
 
-    /// What it is given was changed on purpose. A run that has made the call before the change keeps
-    /// the outcome that it had; without this it is parked, because what a child is given is
+    /// What it is given was changed on purpose. A run that has made the call before the change
+    /// keeps the outcome that it had; without this it is parked, because what a child is given is
     /// compared with history. A run that comes here from now on is not touched by it.
     pub fn mended(mut self) -> Self {
         self.mended = true;
@@ -106,7 +106,8 @@ impl<T, E> ChildCall<T, E> {
             Stage::Made(call) => {
                 call.detach();
             }
-            Stage::Refused(raw) => panic!("{raw}"),
+            // A second panic would be the end of the process.
+            Stage::Refused(raw) => assert!(std::thread::panicking(), "{raw}"),
             Stage::Over => {}
         }
     }

@@ -69,7 +69,8 @@ impl<T, E> Handle<T, E> {
             Inner::Activity(handle) => drop(handle.detach()),
             Inner::Child(handle) => drop(handle.detach()),
             Inner::Timer(handle) => drop(handle.detach()),
-            Inner::Refused(raw) => panic!("{raw}"),
+            // A second panic would be the end of the process.
+            Inner::Refused(raw) => assert!(std::thread::panicking(), "{raw}"),
         }
     }
 

@@ -149,6 +149,28 @@ async fn a_spawn_of_the_runtime_names_the_way_out() {
     assert!(text.contains("outside any async runtime"), "{text}");
 }
 
+/// A thread sends as soon as somebody waits for it.
+async fn waits_for_a_thread(_: Ctx) -> bowline::Result<()> {
+    let (answer, mut answered) = tokio::sync::oneshot::channel();
+    let (ask, asked) = std::sync::mpsc::channel();
+    std::thread::spawn(move || asked.recv().map(|()| answer.send(())));
+    let waits = std::future::poll_fn(|cx| {
+        let polled = std::pin::Pin::new(&mut answered).poll(cx);
+        ask.send(()).expect("the thread listens");
+        polled
+    });
+    waits.await.expect("the thread answers");
+    Ok(())
+}
+
+/// The run hung in silence: its waker was called, and nobody had a turn for it.
+#[tokio::test]
+async fn a_channel_that_a_thread_feeds_parks_the_run_and_says_why() {
+    let text = parked(waits_for_a_thread).await;
+    assert!(text.contains("woken by another thread"), "{text}");
+    assert!(text.contains("Do such work in an activity"), "{text}");
+}
+
 async fn old_name(ctx: Ctx) -> bowline::Result<()> {
     ctx.signal(Signal::<()>::new("go")).recv().await;
     Ok(())

@@ -90,6 +90,7 @@ struct Answers {
 }
 
 /// The same for the thread itself: it ends when nobody else can reach it.
+#[derive(Clone)]
 pub(super) struct Sitting {
     mailbox: mpsc::WeakSender<Work>,
     pub(super) shared: Arc<Shared>,

@@ -134,6 +134,7 @@ impl Thread {
                 Work::Committed(run, fence, done) => self.committed(run, fence, *done),
                 Work::Forget(epoch) => self.cache.forget(epoch),
                 Work::Closed(run) => self.forget(run),
+                Work::Intruded(run) => self.intruded(run),
                 Work::MakeRoom => {}
                 Work::Query(run, name, input, reply) => {
                     // Whoever asked may have gone.
@@ -160,6 +161,7 @@ impl Thread {
         let Some(workflow) = self.workflows.find(&lease.name) else { return self.let_go(run) };
         self.enter(run);
         let mut replay = Replay::new(workflow, run);
+        replay.guard(self.alarm(run));
         let mut state = State::new(run);
         let mut fault = None;
         for event in &lease.events {
@@ -220,7 +222,10 @@ impl Thread {
                 self.crash_file.survived(run);
                 let open = cached.state.as_ref().is_some_and(|state| state.status.is_open());
                 match open {
-                    true => self.turn(run),
+                    true => {
+                        self.intruded(run);
+                        self.turn(run);
+                    }
                     false => self.forget(run),
                 }
             }
@@ -238,6 +243,30 @@ impl Thread {
                 tracing::debug!(%run, %error, "the turn was not written; it is replayed");
                 self.let_go(run);
             }
+        }
+    }
+
+    /// What is called when a run's code is woken by something that is in no history. It may be kept
+    /// by whoever has the waker, for as long as they like: it holds nobody.
+    fn alarm(&self, run: RunId) -> impl Fn() + Send + Sync + 'static {
+        let (core, seat) = (Arc::downgrade(&self.core), self.seat.clone());
+        move || {
+            let (Some(core), Some(seat)) = (core.upgrade(), seat.seat()) else { return };
+            core.spawn(async move {
+                let _ = seat.send(Work::Intruded(run)).await;
+            });
+        }
+    }
+
+    /// Parks a run whose code was woken by something that is in no history: nobody would wake it
+    /// after a restart. While a commit is on its way, its answer is waited for.
+    fn intruded(&mut self, run: RunId) {
+        let Some(cached) = self.cache.find(run) else { return };
+        let Err(fault) = cached.replay.settle() else { return };
+        match cached.state.is_some() {
+            true => self.failed(run, &fault.to_string(), lasts(&fault)),
+            false if self.seat.shared.want_answer(run) => self.answered(),
+            false => {}
         }
     }
 
