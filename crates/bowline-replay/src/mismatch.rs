@@ -77,9 +77,9 @@ impl Mismatch {
             }
             Difference::Input => {
                 "the call is the same, what it is given is not: its result would be told of \
-                 another input. Look for iteration over a HashMap, and for clocks or random numbers that \
-                 are not the context's. If the input was changed on purpose, say `.mended()` at \
-                 the call, or ask `patched` which way to go"
+                 another input. Look for iteration over a HashMap, and for clocks or random \
+                 numbers that are not the context's. If the input was changed on purpose, say \
+                 `.mended()` at the call, or ask `patched` which way to go"
             }
             Difference::Disorder => {
                 "these events are not in the order of a history: they were fed wrongly, or what \

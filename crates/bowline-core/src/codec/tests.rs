@@ -2,6 +2,7 @@
 
 mod compat;
 mod damage;
+mod fuzz;
 mod golden;
 mod round;
 mod sample;

@@ -100,8 +100,8 @@ impl<T, E> ActivityCall<T, E> {
     }
 
     /// What it is given was changed on purpose. A run that has made the call before the change
-    /// keeps the outcome that it had; without this it is parked, because what an activity is given is
-    /// compared with history. A run that comes here from now on is not touched by it.
+    /// keeps the outcome that it had; without this it is parked, because what an activity is given
+    /// is compared with history. A run that comes here from now on is not touched by it.
     pub fn mended(mut self) -> Self {
         self.mended = true;
         self

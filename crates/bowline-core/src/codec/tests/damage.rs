@@ -20,7 +20,7 @@ fn envelopes() -> Vec<Vec<u8>> {
 }
 
 /// Reads bytes as everything that is stored. Whether that works is not the point here.
-fn read_as_anything(bytes: &[u8]) {
+pub(super) fn read_as_anything(bytes: &[u8]) {
     let _ = codec::decode::<Vec<Event>>(bytes);
     let _ = codec::decode::<Event>(bytes);
     let _ = codec::decode::<Message>(bytes);

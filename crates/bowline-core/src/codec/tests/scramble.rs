@@ -32,6 +32,11 @@ impl Choices {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
+    /// A number below another one.
+    pub(super) fn below(&mut self, most: usize) -> usize {
+        (self.next() >> 33) as usize % most.max(1)
+    }
+
     /// True once in `n` times.
     fn one_in(&mut self, n: u64) -> bool {
         self.next().is_multiple_of(n)
