@@ -12,6 +12,7 @@ mod print;
 mod setup;
 mod shell;
 mod sim;
+mod soak;
 mod source;
 mod test;
 mod tidy;
@@ -40,6 +41,7 @@ const COMMANDS: &[Command] = &[
     chore::DOCS,
     api::COMMAND,
     neighbours::COMMAND,
+    soak::COMMAND,
     sim::COMMAND,
 ];
 

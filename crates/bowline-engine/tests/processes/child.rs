@@ -123,7 +123,8 @@ where
     loop {
         match ask().await {
             Ok(answer) => return Some(answer),
-            Err(Error::Closed { .. }) => return None,
+            // What is gone was lost by a server, or never there: whoever verifies will tell.
+            Err(Error::Closed { .. } | Error::NotFound(_)) => return None,
             Err(Error::Store(_)) => tokio::task::yield_now().await,
             Err(error) => panic!("an answer that nobody should get: {error}"),
         }
@@ -148,14 +149,16 @@ async fn signal(engine: &Engine, run: RunId, id: &str) {
 
 async fn cancel(engine: &Engine, run: RunId, id: &str) {
     let request = || CancelRequest { request_id: id.into(), ..CancelRequest::new("enough", CHILD) };
-    let receipt = patiently(|| engine.cancel(run, request())).await.expect("a cancel is taken");
-    say(format_args!("ack cancel {} {}", receipt.0, run.uuid));
+    if let Some(receipt) = patiently(|| engine.cancel(run, request())).await {
+        say(format_args!("ack cancel {} {}", receipt.0, run.uuid));
+    }
 }
 
 async fn terminate(engine: &Engine, run: RunId) {
     let cause = || Cause::requested("no more", CHILD);
-    let receipt = patiently(|| engine.terminate(run, cause())).await.expect("it is taken");
-    say(format_args!("ack terminate {} {}", receipt.0, run.uuid));
+    if let Some(receipt) = patiently(|| engine.terminate(run, cause())).await {
+        say(format_args!("ack terminate {} {}", receipt.0, run.uuid));
+    }
 }
 
 /// How long the parent lets a child be silent before it says that something is wrong.

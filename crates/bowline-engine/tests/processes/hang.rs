@@ -13,6 +13,7 @@ use crate::{
     kill::{Team, parent},
     longer,
     schema::Schema,
+    soak,
     verify::{ending, verify, within},
     worker::{Promises, Worker},
 };
@@ -101,6 +102,7 @@ async fn whatever_hangs_under_load_everything_acknowledged_comes_to_its_end() {
     after.nothing_else_was_stopped();
     assert!(after.promised("start ") > 20, "the children got somewhere");
     assert!(team.workers.iter_mut().all(Worker::lives), "nobody was restarted");
+    soak::tell("hang", &[("processes stopped and woken", 3 * longer())], &after);
     drop(team.workers);
     team.engine.close(Duration::from_secs(5)).await.expect("it ends well");
 }

@@ -10,6 +10,7 @@ use crate::{
     flows::known,
     longer,
     schema::{LEASE, Schema},
+    soak,
     verify::verify,
     worker::{Life, Promises, Worker},
 };
@@ -39,8 +40,9 @@ impl Team {
     pub(crate) async fn begin(schema: &Schema, seed: u64) -> Self {
         let engine = parent(schema).await;
         let promises = Promises::default();
-        let (workers, chance) = (Vec::new(), Chance(seed));
-        let mut team = Self { engine, workers, promises, chance, lives: 0 };
+        let (workers, chance) = (Vec::new(), Chance(seed ^ (soak::number() << 32)));
+        let lives = soak::number() << 20;
+        let mut team = Self { engine, workers, promises, chance, lives };
         for _ in 0..3 {
             let life = team.next_life(schema);
             team.workers.push(Worker::begin(&life, &team.promises));
@@ -98,12 +100,14 @@ impl Team {
 async fn whatever_is_killed_everything_acknowledged_comes_to_its_end() {
     let schema = Schema::new();
     let mut team = Team::begin(&schema, 0x5eed).await;
+    let mut cuts = 0;
     for kill in 0..KILLS * longer() {
         let promises = 1 + team.chance.below(LINES_MAX) as usize;
         team.work(promises, LEASE).await;
         team.kill_one(&schema);
         if kill % 4 == 0 {
             schema.cut().await;
+            cuts += 1;
         }
     }
     team.calm().await;
@@ -111,6 +115,8 @@ async fn whatever_is_killed_everything_acknowledged_comes_to_its_end() {
     after.nothing_else_was_stopped();
     assert!(after.promised("start ") > KILLS, "the children got somewhere");
     assert!(after.promised("cancel ") > 0 && after.promised("signal ") > 0);
+    let faults = [("processes killed", KILLS * longer()), ("all connections ended", cuts)];
+    soak::tell("kill", &faults, &after);
     drop(team.workers);
     team.engine.close(Duration::from_secs(5)).await.expect("it ends well");
 }

@@ -17,6 +17,7 @@ mod port;
 mod push;
 mod schema;
 mod skew;
+mod soak;
 mod storm;
 mod tls;
 mod unseen;

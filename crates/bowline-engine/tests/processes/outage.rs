@@ -12,6 +12,7 @@ use crate::{
     kill::Team,
     longer,
     schema::Schema,
+    soak,
     verify::{ending, verify, within},
 };
 
@@ -41,6 +42,13 @@ async fn a_database_that_comes_and_goes_stops_nothing_and_loses_nothing() {
     after.nothing_else_was_stopped();
     after.nothing_was_stolen();
     assert!(after.promised("start ") > OUTAGES, "the children got somewhere");
+    let of = |kind: usize| (0..OUTAGES * longer()).filter(|outage| outage % 3 == kind).count();
+    let faults = [
+        ("database stopped fast", of(0)),
+        ("database stopped at once", of(1) + 1),
+        ("database killed", of(2)),
+    ];
+    soak::tell("outage", &faults, &after);
     drop(team.workers);
     team.engine.close(Duration::from_secs(5)).await.expect("it ends well");
 }

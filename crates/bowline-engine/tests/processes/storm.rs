@@ -18,6 +18,7 @@ use crate::{
     longer,
     messages::Messages,
     schema::{LEASE, Schema, required},
+    soak,
     verify::verify,
 };
 
@@ -141,9 +142,11 @@ fn trouble(state: &State, chance: &mut Chance, to: &TcpStream) -> bool {
         return false;
     }
     state.others.fetch_add(1, Ordering::SeqCst);
-    match chance.below(4) {
+    match chance.below(5) {
         0 => return true,
         1 => drop(to.shutdown(Shutdown::Write)),
+        // The other end is gone, and nobody says so: longer than anybody waits for an answer.
+        2 => thread::park_timeout(Duration::from_secs(6)),
         _ => thread::park_timeout(Duration::from_millis(chance.below(800))),
     }
     false
@@ -167,6 +170,12 @@ async fn connections_that_break_at_the_worst_moment_break_no_promise() {
     let blows = (of(&storm.state.before), of(&storm.state.after), of(&storm.state.others));
     assert!(blows.0 > 0 && blows.1 > 0 && blows.2 > 0, "it was calm all the time: {blows:?}");
     assert!(after.promised("start ") > 20, "the children got somewhere");
+    let faults = [
+        ("connections cut before a commit", blows.0 as usize),
+        ("connections cut after a commit", blows.1 as usize),
+        ("connections cut, delayed, half closed, silent", blows.2 as usize),
+    ];
+    soak::tell("storm", &faults, &after);
     drop(team.workers);
     team.engine.close(Duration::from_secs(5)).await.expect("it ends well");
 }
