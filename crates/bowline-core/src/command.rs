@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     ActivitySpec, Blob, Cause, ChildSpec, Decision, EventId, External, Failure, Fields, Name,
     Payload, Queue, Ranges, RetryPolicy, RunId, ScopeStep, SearchAttributes, SearchField, Span,
-    TimerId, UpdateAnswer, UpdateRequest, WorkflowSignalled,
+    TimerId, UpdateAnswer, UpdateRequest,
 };
 
 /// One thing that workflow code asks for, beside what the door wants to have stored with it.
@@ -59,6 +59,8 @@ pub enum Command {
     Drop(Vec<Decision>),
     /// Let go of activities and children: they outlive the run. Native rules.
     Detach(Ranges),
+    /// Remember which signals the code has received, by their events. Native rules.
+    Receive(Ranges),
     /// Remember which scopes were opened and left. Native rules.
     Scopes(Vec<ScopeStep>),
     /// Close with a result.
@@ -174,6 +176,4 @@ pub struct ContinueAsNew {
     pub memo: Option<Fields>,
     /// Its search attributes, if they are to be others.
     pub search: Option<SearchAttributes>,
-    /// Signals that the code was sent and has not received: they go on with it. Native rules.
-    pub signals: Vec<WorkflowSignalled>,
 }

@@ -120,6 +120,8 @@ pub(crate) fn command(draft: &mut Draft, asked: Asked, turn: EventId) -> Result<
         Command::CompleteUpdate(done) => update::complete(draft, turn, *done, wire),
         Command::Drop(decisions) => cancel::dropped(draft, turn, decisions),
         Command::Detach(targets) => cancel::let_go(draft, &targets),
+        // Its note has said it.
+        Command::Receive(_) => Ok(()),
         Command::Scopes(_) => Ok(()),
         Command::Complete(result) => close::complete(draft, turn, result, wire),
         Command::Fail(failure) => close::fail(draft, turn, failure, wire),

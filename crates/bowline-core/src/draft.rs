@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use crate::{
     Alarm, AlarmKind, Birth, Blob, Cause, Code, Effect, Event, EventId, EventKind, Message, Note,
     Number, Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time, TurnRecord, decide,
+    limits, state::unread_weight,
 };
 
 /// A decision in the making.
@@ -162,6 +163,9 @@ impl Draft {
     /// # Errors
     /// If it has had too many.
     pub fn check_signal(&self, signal: &Signal, inbox: &[Received]) -> Result<(), Refusal> {
+        if self.state.rules().is_native() {
+            return self.check_unread(signal, inbox);
+        }
         let Some(limit) = self.state.rules().signals_max() else { return Ok(()) };
         let waits = |received: &&Received| matches!(received.message, Message::Signal(_));
         let count = self.state.signals + inbox.iter().filter(waits).count() as u64;
@@ -169,6 +173,25 @@ impl Draft {
         match count < limit || self.state.requests.contains(&signal.request_id) {
             true => Ok(()),
             false => Err(Refusal::TooManySignals(limit)),
+        }
+    }
+
+    /// What is not received goes on with the chain, again and again, so there is a bound to it.
+    fn check_unread(&self, signal: &Signal, inbox: &[Received]) -> Result<(), Refusal> {
+        let mut size = self.state.unread.size();
+        let waiting = inbox.iter().filter_map(|received| match &received.message {
+            Message::Signal(signal) => Some(&**signal),
+            _ => None,
+        });
+        for signal in waiting.chain([signal]) {
+            size.count += 1;
+            size.bytes += unread_weight(&signal.input);
+        }
+        let fits = size.count <= limits::UNREAD_MAX && size.bytes <= limits::UNREAD_BYTES_MAX;
+        // One that was taken before is not one more.
+        match fits || self.state.requests.contains(&signal.request_id) {
+            true => Ok(()),
+            false => Err(Refusal::TooManyUnread(size.count - 1, size.bytes)),
         }
     }
 
@@ -236,9 +259,10 @@ impl Draft {
         debug_assert!(self.notes.is_empty(), "what was noted rides on the turn that it wants");
         let skipped = self.unnoted.and(&self.skipped);
         let skipped = Some(skipped).filter(|ranges| !ranges.is_empty());
+        let unread = Some(self.state.unread.size()).filter(|size| size.count > 0);
         Decided {
             state: self.state,
-            record: TurnRecord { skipped, ..self.record },
+            record: TurnRecord { skipped, unread, ..self.record },
             events: self.events,
             effects: self.effects,
             consumed: self.consumed,
@@ -318,7 +342,7 @@ impl Draft {
     pub(crate) fn cause(code: Code, because: Option<&Cause>) -> Cause {
         let cause = Cause::new(code);
         match because {
-            Some(parent) if parent.chain().count() < crate::limits::CAUSES_MAX => {
+            Some(parent) if parent.chain().count() < limits::CAUSES_MAX => {
                 cause.because(parent.clone())
             }
             Some(parent) => cause.because(parent.root().clone()),

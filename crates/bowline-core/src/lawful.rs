@@ -178,7 +178,7 @@ impl Lawful {
         let id = event.id;
         match &event.kind {
             K::WorkflowStarted(e) => self.whole.started(e),
-            K::WorkflowSignalled(e) => run::signalled(self, e),
+            K::WorkflowSignalled(e) => run::signalled(self, event.id, e),
             K::WorkflowCancelRequested(_) => run::cancel_requested(self),
             K::WorkflowContinuedAsNew(e) => run::goes_on(self, Some(e.next_run)),
             K::WorkflowCompleted(e) => run::goes_on(self, e.next_run),

@@ -61,7 +61,10 @@ pub use retry::{RetryPolicy, RetryState};
 pub use rules::{Conflict, Kind, ParentClose, Reuse, Rules};
 pub use search::{SearchAttributes, SearchField, SearchValue};
 pub use space::Space;
-pub use state::{OpenActivity, OpenChild, OpenExternal, OpenTimer, OpenUpdate, Requests, State};
+pub use state::{
+    OpenActivity, OpenChild, OpenExternal, OpenTimer, OpenUpdate, Requests, State, Unread,
+    UnreadSize,
+};
 pub use status::Status;
 pub use time::{Span, Time};
 pub use token::Token;

@@ -20,6 +20,11 @@ pub const UPDATES_MAX: usize = 2_000;
 /// a signal by itself or with a start. What other runs send, or an application's own transaction,
 /// is taken with the commit that sends it: only the bound of history holds for these.
 pub const SIGNALS_MAX: u64 = 10_000;
+/// Signals that a native run may have whose code has not received them, those that wait included.
+/// They go on with its chain. Asked before one is taken, as for remote runs.
+pub const UNREAD_MAX: u64 = 10_000;
+/// How many bytes these may take.
+pub const UNREAD_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// How many search attributes a run may have.
 pub const SEARCH_MAX: usize = 100;
 /// How many bytes one search attribute may have.

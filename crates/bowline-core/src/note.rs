@@ -45,6 +45,10 @@ pub enum Note {
     /// pushes harder. The cause has the ladders that stand from now on. Native rules only.
     #[n(9)]
     Hastened(#[n(0)] Cause),
+    /// On `TurnCompleted`: signals that the code received in this turn, by their events. What it
+    /// has not received goes on with the chain. Native rules only.
+    #[n(10)]
+    Received(#[n(0)] Ranges),
 }
 
 /// One cancel that workflow code decided.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{EventId, TurnFault};
+use crate::{EventId, TurnFault, limits};
 
 /// Why something was refused. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Refusal {
     TooManyUpdates,
     /// The run has had as many signals as one may have.
     TooManySignals(u64),
+    /// Too many signals wait that the run's code has not received: how many, and their bytes.
+    TooManyUnread(u64, u64),
     /// History cannot be cut at this event.
     CannotFork(EventId, &'static str),
 }
@@ -43,6 +45,7 @@ impl Refusal {
             Self::Invalid(..) => "invalid",
             Self::TooManyUpdates => "too_many_updates",
             Self::TooManySignals(_) => "too_many_signals",
+            Self::TooManyUnread(..) => "too_many_unread",
             Self::CannotFork(..) => "cannot_fork",
         }
     }
@@ -62,6 +65,13 @@ impl fmt::Display for Refusal {
             Self::TooManySignals(limit) => {
                 write!(f, "the run has had {limit} signals, and may have no more")
             }
+            Self::TooManyUnread(count, bytes) => write!(
+                f,
+                "{count} signals wait that the run's code has not received, and with this one they \
+                 take {bytes} bytes: at most {} may wait, and {} bytes",
+                limits::UNREAD_MAX,
+                limits::UNREAD_BYTES_MAX
+            ),
             Self::CannotFork(id, why) => write!(f, "history cannot be cut at event {id}: {why}"),
         }
     }

@@ -11,6 +11,7 @@ mod external;
 mod request;
 mod timer;
 mod turn;
+mod unread;
 mod update;
 mod workflow;
 
@@ -25,6 +26,8 @@ use crate::{
 };
 
 pub use request::Requests;
+pub(crate) use unread::weight as unread_weight;
+pub use unread::{Unread, UnreadSize};
 
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
@@ -113,6 +116,10 @@ pub struct State {
     /// The run that it became where its history was cut; kept by what is forked from it.
     #[n(27)]
     pub fork: Option<RunId>,
+    /// Native rules: signals that the code has not received.
+    #[n(28)]
+    #[cbor(default)]
+    pub unread: Unread,
 }
 
 /// An activity without an outcome.
@@ -232,6 +239,7 @@ impl State {
             since: Time::default(),
             cancel_at: None,
             fork: None,
+            unread: Unread::default(),
         }
     }
 
@@ -278,7 +286,7 @@ impl State {
         use EventKind as K;
         match &event.kind {
             K::WorkflowStarted(e) => workflow::started(self, event.time, e),
-            K::WorkflowSignalled(e) => workflow::signalled(self, e),
+            K::WorkflowSignalled(e) => workflow::signalled(self, event.id, e),
             K::WorkflowCancelRequested(e) => workflow::cancel_requested(self, event, e),
             K::WorkflowCompleted(_) => workflow::closed(self, Status::Completed),
             K::WorkflowFailed(_) => workflow::closed(self, Status::Failed),
@@ -331,6 +339,7 @@ impl State {
             Note::CancelledOne(target, _) => activity::cancel(self, *target, event),
             Note::RefusedUpdates(ids) => update::refused(self, ids),
             Note::Hastened(cause) => workflow::hastened(self, cause),
+            Note::Received(ranges) => self.unread.receive(ranges),
             Note::Scopes(_) | Note::Cause(_) | Note::Rung(_) | Note::Outstanding(_) => {}
         }
     }

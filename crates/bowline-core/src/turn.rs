@@ -7,7 +7,7 @@ use minicbor::{Decode, Encode};
 
 use crate::{
     Blob, ControlQueue, Event, EventId, Identity, Queue, Ranges, RequestId, Span, State, Time,
-    TurnScheduled, TurnStarted, UpdateRequest,
+    TurnScheduled, TurnStarted, UnreadSize, UpdateRequest,
 };
 
 /// A turn that is scheduled, and perhaps started.
@@ -114,6 +114,9 @@ pub struct TurnRecord {
     /// pause before a retry. Lists show it, of closed runs too.
     #[n(6)]
     pub begins_at: Option<Time>,
+    /// Native rules: how much waits to be received, if anything does.
+    #[n(7)]
+    pub unread: Option<UnreadSize>,
 }
 
 impl TurnRecord {

@@ -35,10 +35,14 @@ async fn one(db: Db<'_>, read: &Read) -> Outcome<Option<RunRead>> {
             Some(run) => run,
             None => return Ok(None),
         },
-        RunKey::Chain(run) => {
-            let own = run::one(db, *run).await?.map(|run| run.head.first_run);
-            run::newest(db, own.unwrap_or(*run)).await?.unwrap_or(*run)
-        }
+        RunKey::Chain(run) => match run::one(db, *run).await? {
+            // An open run is the newest of its chain.
+            Some(own) if own.is_open() => return rows(db, own, read).await.map(Some),
+            own => {
+                let first = own.map_or(*run, |own| own.head.first_run);
+                run::newest(db, first).await?.unwrap_or(*run)
+            }
+        },
     };
     match run::one(db, id).await? {
         Some(run) => rows(db, run, read).await.map(Some),

@@ -37,7 +37,7 @@ impl<T> Mailbox<T> {
     }
 
     /// The oldest letter; if there is none, the place under which the waker was left.
-    fn take(&mut self, place: Option<u64>, waker: &Waker) -> Result<T, u64> {
+    fn take(&mut self, place: Option<u64>, waker: &Waker) -> Result<(EventId, T), u64> {
         if let Some(place) = place {
             self.waiting.remove(&place);
         }
@@ -49,14 +49,9 @@ impl<T> Mailbox<T> {
         })
     }
 
-    /// The oldest letter, if there is one.
-    fn pop(&mut self) -> Option<T> {
-        self.letters.pop_front().map(|(_, letter)| letter)
-    }
-
-    /// What has arrived and was not received, each with the event that brought it.
-    pub(crate) fn unread(&self) -> impl Iterator<Item = &(EventId, T)> {
-        self.letters.iter()
+    /// The oldest letter, if there is one, and the event that brought it.
+    fn pop(&mut self) -> Option<(EventId, T)> {
+        self.letters.pop_front()
     }
 
     /// Somebody does not wait any longer.

@@ -145,13 +145,6 @@ impl Run {
         self.open && !unwinds
     }
 
-    /// The signals that have arrived and were not received, in the order of their arrival.
-    pub(crate) fn unread(&self) -> Vec<WorkflowSignalled> {
-        let mut unread: Vec<_> = self.signals.values().flat_map(|queue| queue.unread()).collect();
-        unread.sort_by_key(|(at, _)| *at);
-        unread.into_iter().map(|(_, signal)| signal.clone()).collect()
-    }
-
     /// Everything that was started has stopped, detached and shielded work aside.
     pub(crate) fn stopped(&self) -> bool {
         let mut inner = self.scopes.range(ScopeId(ROOT.0 + 1)..);

@@ -85,7 +85,7 @@ fn refused(refusal: Refusal) -> Status {
         Refusal::NoSuchTurn => missing("Workflow task not found."),
         Refusal::Closed => missing("workflow execution already completed"),
         Refusal::NoSuchTarget(_) => missing(text),
-        Refusal::TooManyUpdates => Status::resource_exhausted(text),
+        Refusal::TooManyUpdates | Refusal::TooManyUnread(..) => Status::resource_exhausted(text),
         _ => invalid(text),
     }
 }

@@ -140,8 +140,7 @@ pub(super) fn continued(
         memo: started.memo.clone(),
         search: started.search.clone(),
     };
-    let signals = asked.signals.into_iter().map(unread).collect();
-    begin_next(draft, next, started, signals);
+    begin_next(draft, next, started);
     let closing = Closing {
         time: draft.now,
         cause: Cause::new(Code::RunContinued),
@@ -340,7 +339,7 @@ fn try_again(draft: &mut Draft, pause: Span, failure: Option<Failure>) -> RunId 
     started.header = draft.state.started.header.clone();
     started.delay = Some(pause);
     started.last_failure = failure;
-    begin_next(draft, next, started, Vec::new());
+    begin_next(draft, next, started);
     next
 }
 
@@ -365,12 +364,13 @@ fn on_schedule(
     started.delay = Some(Span(at.since(draft.now)));
     started.last_result = last_result;
     started.last_failure = last_failure;
-    begin_next(draft, next, started, Vec::new());
+    begin_next(draft, next, started);
     Some(next)
 }
 
 /// A signal that was acknowledged and not received goes on with the chain.
-fn unread(signal: WorkflowSignalled) -> Signal {
+fn unread(signal: &WorkflowSignalled) -> Signal {
+    let signal = signal.clone();
     Signal {
         name: signal.name,
         input: signal.input,
@@ -382,12 +382,10 @@ fn unread(signal: WorkflowSignalled) -> Signal {
     }
 }
 
-fn begin_next(
-    draft: &mut Draft,
-    run: RunId,
-    started: crate::WorkflowStarted,
-    signals: Vec<Signal>,
-) {
+/// However it comes about, the next run gets what was acknowledged and not received. Under remote
+/// rules nothing is known to be unread: what a worker was shown, it has.
+fn begin_next(draft: &mut Draft, run: RunId, started: crate::WorkflowStarted) {
+    let signals = draft.state.unread.signals().map(unread).collect();
     let begin = Begin {
         run,
         started,

@@ -134,6 +134,14 @@ fn notes(draft: &Draft, commands: &[Command]) -> Result<Vec<Note>, Refusal> {
             Command::Drop(decisions) => notes.push(Note::Cancels(decisions.clone())),
             Command::Scopes(steps) => notes.push(Note::Scopes(steps.clone())),
             Command::Detach(ranges) => notes.push(Note::Detached(ranges.clone())),
+            Command::Receive(ranges) => {
+                let unread = &draft.state.unread;
+                if let Some(id) = ranges.ids().find(|id| !unread.contains(*id)) {
+                    let why = format!("event {id} is no signal that waits to be received");
+                    return Err(Refusal::Invalid("the list of commands", why));
+                }
+                notes.push(Note::Received(ranges.clone()));
+            }
             Command::RejectUpdate(reject) => {
                 let id = &reject.request.id;
                 if !super::update::waits(draft, id) || refused.contains(id) {

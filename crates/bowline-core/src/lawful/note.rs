@@ -55,6 +55,7 @@ pub(super) fn check(lawful: &mut Lawful, event: &Event) -> Law {
             Note::Detached(ranges) => detached(lawful, event.id, ranges)?,
             Note::RefusedUpdates(ids) => update::refused(lawful, ids)?,
             Note::Hastened(_) => run::hastened(lawful)?,
+            Note::Received(ranges) => run::received(lawful, ranges)?,
             Note::Scopes(_) | Note::Cause(_) | Note::Rung(_) | Note::Outstanding(_) => {}
         }
     }
@@ -88,9 +89,11 @@ pub(super) fn close(lawful: &mut Lawful, event: &Event) -> Law {
 fn belongs(note: &Note, kind: &EventKind, native: bool) -> bool {
     use EventKind as K;
     match note {
-        Note::Cancels(_) | Note::Scopes(_) | Note::Detached(_) | Note::RefusedUpdates(_) => {
-            native && matches!(kind, K::TurnCompleted(_))
-        }
+        Note::Cancels(_)
+        | Note::Scopes(_)
+        | Note::Detached(_)
+        | Note::RefusedUpdates(_)
+        | Note::Received(_) => native && matches!(kind, K::TurnCompleted(_)),
         Note::Skipped(_) | Note::CancelledOne(..) | Note::Hastened(_) => {
             native && (matches!(kind, K::TurnScheduled(_)) || kind.closes())
         }

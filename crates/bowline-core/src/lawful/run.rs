@@ -1,12 +1,16 @@
 //! The run as a whole: begun, delayed, signalled, asked to cancel.
 
+use std::collections::BTreeSet;
+
 use super::{Law, Lawful, must, turn::Turns};
-use crate::{RunId, WorkflowSignalled, WorkflowStarted};
+use crate::{EventId, Ranges, RunId, WorkflowSignalled, WorkflowStarted};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Whole {
     delayed: bool,
     cancel_requested: bool,
+    /// Signals that no turn has received.
+    unread: BTreeSet<EventId>,
 }
 
 impl Whole {
@@ -21,8 +25,9 @@ impl Whole {
     }
 }
 
-pub(super) fn signalled(lawful: &mut Lawful, event: &WorkflowSignalled) -> Law {
+pub(super) fn signalled(lawful: &mut Lawful, at: EventId, event: &WorkflowSignalled) -> Law {
     lawful.turns.unseen = true;
+    lawful.whole.unread.insert(at);
     lawful.requests.add(&event.request_id)
 }
 
@@ -30,6 +35,13 @@ pub(super) fn cancel_requested(lawful: &mut Lawful) -> Law {
     lawful.turns.unseen = true;
     let first = !std::mem::replace(&mut lawful.whole.cancel_requested, true);
     must(first, "a run is asked to cancel once", || "it was asked before".to_owned())
+}
+
+pub(super) fn received(lawful: &mut Lawful, received: &Ranges) -> Law {
+    let twice = received.ids().find(|id| !lawful.whole.unread.remove(id));
+    must(twice.is_none(), "a signal is received once", || {
+        format!("{} is no signal, or was received before", twice.unwrap_or_default())
+    })
 }
 
 pub(super) fn hastened(lawful: &Lawful) -> Law {

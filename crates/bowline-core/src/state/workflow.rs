@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::{
-    Cause, Event, MemoModified, SearchUpserted, Status, Time, WorkflowCancelRequested,
+    Cause, Event, EventId, MemoModified, SearchUpserted, Status, Time, WorkflowCancelRequested,
     WorkflowSignalled, WorkflowStarted,
 };
 
@@ -15,9 +15,12 @@ pub(super) fn started(state: &mut State, time: Time, event: &WorkflowStarted) {
     *state.started = event.clone();
 }
 
-pub(super) fn signalled(state: &mut State, event: &WorkflowSignalled) {
+pub(super) fn signalled(state: &mut State, at: EventId, event: &WorkflowSignalled) {
     state.signals += 1;
     state.requests.insert(&event.request_id);
+    if state.rules().is_native() {
+        state.unread.add(at, event);
+    }
 }
 
 pub(super) fn cancel_requested(state: &mut State, at: &Event, event: &WorkflowCancelRequested) {
@@ -43,6 +46,7 @@ pub(super) fn closed(state: &mut State, status: Status) {
     state.timers.clear();
     state.children.clear();
     state.externals.clear();
+    state.unread = Default::default();
     state.turn_scheduled = None;
     state.turn_started = None;
 }

@@ -107,6 +107,7 @@ fn note(note: &Note) -> String {
         Note::Hastened(why) => {
             format!("Hastened {} {}", cause(why), ladders(why))
         }
+        Note::Received(ranges) => format!("Received {ranges:?}"),
         Note::RefusedUpdates(ids) => format!("RefusedUpdates {ids:?}"),
         Note::Outstanding(out) => {
             let parts = [

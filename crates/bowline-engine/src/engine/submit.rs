@@ -14,6 +14,7 @@ use std::sync::Arc;
 use bowline_core::{
     Address, Cause, Decided, Event, EventKind, Fence, GaveUp, Message, Number, Parked, Payload,
     Post, ReceiptId, RunId, Signal, State, UpdateStage, Version,
+    limits::{UNREAD_BYTES_MAX, UNREAD_MAX},
 };
 use bowline_store::{
     Commit, Committed, Error as StoreError, Foreseen, Posted, Posting, Read, RunKey,
@@ -155,8 +156,9 @@ impl Core {
         self.send(self.prepare_signal(to, signal)?).await
     }
 
-    /// A remote run that has had too many signals takes no more. Most are known to have had fewer
-    /// by the length of their history; that there is no such run, the post will say.
+    /// A remote run that has had too many signals takes no more, nor does a native one of which too
+    /// many wait to be received. Most are known to have had fewer by the length of their history,
+    /// or by what stands on their row; that there is no such run, the post will say.
     pub(super) async fn check_signal(&self, to: &Address, signal: &Signal) -> Result<()> {
         let key = match to {
             Address::Run(run) => RunKey::Run(*run),
@@ -168,11 +170,19 @@ impl Core {
             return Ok(());
         };
         let head = found.head;
-        let most = head.next_event.0 + (head.inbox.0 - head.consumed.0);
-        if head.rules.signals_max().is_none_or(|limit| most <= limit) {
+        let waiting = head.inbox.0 - head.consumed.0;
+        let is_far = match head.rules.signals_max() {
+            Some(limit) => head.next_event.0 + waiting <= limit,
+            None => {
+                let unread = head.record.unread.unwrap_or_default();
+                let bytes = unread.bytes + signal.input.as_ref().map_or(0, Payload::len) as u64;
+                unread.count + waiting < UNREAD_MAX / 2 && bytes < UNREAD_BYTES_MAX / 2
+            }
+        };
+        if is_far {
             return Ok(());
         }
-        let (_, draft, inbox) = self.draft(head.run).await?;
+        let (_, draft, inbox) = Box::pin(self.draft(head.run)).await?;
         Ok(draft.check_signal(signal, &inbox)?)
     }
 

@@ -125,7 +125,7 @@ async fn an_activity_without_a_queue_waits_in_that_of_its_run() {
 /// size, is not tried again, and lets the workflow go on.
 #[tokio::test]
 async fn h9_an_activity_that_answers_too_much_has_failed() {
-    stage::each(async |stage| {
+    Box::pin(stage::each(async |stage| {
         let asks = |ctx: Context, input: Option<Payload>| async move {
             let policy = Some(RetryPolicy::default());
             let call = ActivitySpec { retry: policy, ..activity(&text(&input), "1") };
@@ -152,7 +152,7 @@ async fn h9_an_activity_that_answers_too_much_has_failed() {
             assert!(said.starts_with("TooLarge") && said.contains("more than 2 MiB"), "{said}");
         }
         still_works(&engine).await;
-    })
+    }))
     .await;
 }
 

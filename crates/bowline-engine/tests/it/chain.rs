@@ -24,6 +24,7 @@ crate::world::on_every_store! {
     a_delayed_start_waits_for_its_time,
     every_link_may_start_a_child_that_outlives_it,
     a_chain_outlives_its_first_runs,
+    a_retry_hands_on_what_was_not_received,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -330,4 +331,51 @@ async fn a_chain_outlives_its_first_runs(world: World) {
     engine.signal(bowline_core::Address::Chain(first), signal("end")).await.expect("it is open");
     let (run, end) = engine.outcome(first).await.expect("it has an outcome");
     assert_eq!((run, end), (last.run, RunEnding::Completed(Some(Payload::json("\"over\"")))));
+}
+
+/// Once, a run that was tried again had lost the signals that the one before it had been sent and
+/// had not received: they were acknowledged, and gone.
+async fn a_retry_hands_on_what_was_not_received(world: World) {
+    let engine = world
+        .builder()
+        .flow("flaky", |ctx, _| async move {
+            match ctx.info().attempt {
+                1 => {
+                    ctx.signals("go").recv().await;
+                    Err(Ended::Failed(Failure::new("once")))
+                }
+                2 => {
+                    // Its time is up before it looks.
+                    ctx.timer(100 * SECOND).await.expect("it rings");
+                    Ok(None)
+                }
+                _ => Ok(ctx.signals("kept").recv().await.input),
+            }
+        })
+        .start()
+        .await
+        .expect("starts");
+    let options = with(options("flaky", "f-1", "0"), |started| {
+        started.retry = Some(RetryPolicy { attempts_max: 3, ..RetryPolicy::default() });
+        started.run_timeout = Some(Span(10 * SECOND));
+    });
+    let first = engine.start(options).await.expect("starts");
+    until(&engine, first, "TurnCompleted").await;
+    let kept = bowline_core::Signal { input: Some(Payload::json("7")), ..signal("kept") };
+    engine.signal(first, kept).await.expect("it is open");
+    engine.signal(first, signal("go")).await.expect("it is open");
+    until(&engine, first, "WorkflowFailed").await;
+    let second = engine.current("f-1").await.expect("it is there").run;
+    assert_eq!(kinds(&engine, second).await[..2], ["WorkflowStarted", "WorkflowSignalled"]);
+    world.advance(SECOND);
+    until(&engine, second, "TimerStarted").await;
+    world.advance(10 * SECOND);
+    until(&engine, second, "WorkflowTimedOut").await;
+    world.advance(10 * SECOND);
+    let third = engine.current("f-1").await.expect("it is there");
+    assert_eq!((third.link, third.first_run), (3, first));
+    assert_eq!(ending(&engine, first).await, RunEnding::Completed(Some(Payload::json("7"))));
+    let events = history(&engine, third.run).await;
+    let signalled = events.iter().filter(|e| matches!(e.kind, EventKind::WorkflowSignalled(_)));
+    assert_eq!(signalled.count(), 1, "what was received is not sent again");
 }

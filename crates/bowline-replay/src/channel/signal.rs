@@ -30,7 +30,10 @@ impl Signals {
     pub fn try_recv(&self) -> Option<WorkflowSignalled> {
         self.ctx.with(|run| {
             let may_ask = run.may_ask();
-            run.signals.get_mut(&self.name).filter(|_| may_ask)?.pop()
+            let queue = run.signals.get_mut(&self.name).filter(|_| may_ask)?;
+            let (at, signal) = queue.pop()?;
+            run.asking.received.insert(at);
+            Some(signal)
         })
     }
 
@@ -56,10 +59,13 @@ impl Future for Recv {
             return Poll::Pending;
         }
         let (name, place) = (self.name.clone(), self.place.take());
-        let taken =
-            self.ctx.with(|run| run.signals.entry(name).or_default().take(place, cx.waker()));
+        let taken = self.ctx.with(|run| {
+            let taken = run.signals.entry(name).or_default().take(place, cx.waker());
+            run.asking.received.extend(taken.as_ref().ok().map(|(at, _)| *at));
+            taken
+        });
         match taken {
-            Ok(signal) => Poll::Ready(signal),
+            Ok((_, signal)) => Poll::Ready(signal),
             Err(place) => {
                 self.place = Some(place);
                 Poll::Pending

@@ -66,7 +66,9 @@ impl Future for Offered {
         let taken =
             self.ctx.with(|run| run.updates.entry(name).or_default().take(place, cx.waker()));
         match taken {
-            Ok(request) => Poll::Ready(Offer { ctx: self.ctx.clone(), request: Some(request) }),
+            Ok((_, request)) => {
+                Poll::Ready(Offer { ctx: self.ctx.clone(), request: Some(request) })
+            }
             Err(place) => {
                 self.place = Some(place);
                 Poll::Pending

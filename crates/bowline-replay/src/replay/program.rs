@@ -275,11 +275,7 @@ impl Program {
             Over::Cancelled(cause) => {
                 Some(Close::With(Ended::Cancelled(cause.clone()).into_close()))
             }
-            Over::Continued => next.map(|mut next| {
-                // Signals that were acknowledged and not received go on with the chain.
-                next.signals = run::with(shared, |run| run.unread());
-                Close::Continue(next)
-            }),
+            Over::Continued => next.map(Close::Continue),
         }
     }
 

@@ -41,6 +41,8 @@ pub(crate) struct Asking {
     /// What was dropped while nobody said why, in the order of dropping.
     pub(crate) plain: Vec<EventId>,
     pub(crate) detached: BTreeSet<EventId>,
+    /// Signals that the code received.
+    pub(crate) received: BTreeSet<EventId>,
     /// Accepted updates that were dropped without an answer, by their acceptance.
     pub(crate) unanswered: BTreeMap<EventId, UpdateRequest>,
     /// Offered updates that were dropped without a decision.
@@ -184,6 +186,9 @@ impl Run {
         }
         if !detached.is_empty() {
             commands.push(Command::Detach(detached.clone()));
+        }
+        if !asking.received.is_empty() {
+            commands.push(Command::Receive(asking.received.iter().copied().collect()));
         }
         if !decisions.is_empty() {
             commands.push(Command::Drop(decisions));

@@ -217,7 +217,9 @@ fn a_wide_drop_is_one_decision_with_one_range() {
     world.turn();
     world.send(signals("drop", ""));
     let (_, commands) = world.turns.last().unwrap();
-    let [Command::Drop(decisions)] = &commands[..] else { panic!("{commands:?}") };
+    let [Command::Receive(_), Command::Drop(decisions)] = &commands[..] else {
+        panic!("{commands:?}")
+    };
     assert_eq!(decisions.len(), 1);
     assert_eq!(decisions[0].what, Cancelled::Activities);
     assert_eq!(decisions[0].targets.ranges().len(), 1);

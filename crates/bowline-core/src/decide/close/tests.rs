@@ -21,7 +21,7 @@ fn busy(started: WorkflowStarted) -> World {
         ]);
         w.post(signal(""));
         match w.state.rules().is_native() {
-            true => w.turn([dropped(Cancelled::Activities, &[6])]),
+            true => w.turn([Command::Receive(ids(&[11])), dropped(Cancelled::Activities, &[6])]),
             false => w.turn([cancel_activity(6)]),
         }
     })
@@ -85,7 +85,7 @@ fn every_close_by_the_code_tells_what_was_open() {
                 18 TurnCompleted of 16,17
                 19 WorkflowContinuedAsNew turn 18 next run7
                 + Outstanding activities 5 timers 7 children 8-9 left 10
-                > begin run7 Next: 1 WorkflowStarted work
+                > begin run7 Next: 1 WorkflowStarted work | 2 WorkflowSignalled
                 > cancel activities 5 (run_continued)
                 > disarm Timer(7) at 900s
                 > post to chain run9: cancel (parent_closed < run_continued)
@@ -312,8 +312,9 @@ fn signals_that_were_not_received_go_on_with_the_chain() {
         request_id: format!("request {name}").into(),
         ..Default::default()
     });
-    let next = ContinueAsNew { signals: unread.to_vec(), ..ContinueAsNew::default() };
-    world.post(signal("wake")).turn([Command::ContinueAsNew(Box::new(next), run(7))]);
+    world.post(signal("wake")).turn([Command::Receive(ids(&[5]))]);
+    world.post(signal_of("one", "request one")).post(signal_of("two", "request two"));
+    world.turn([Command::ContinueAsNew(Box::default(), run(7))]);
     let born = world.effects.iter().find_map(|effect| match effect {
         Effect::Begin(birth) => Some(birth.events.clone()),
         _ => None,

@@ -10,7 +10,9 @@ use super::text;
 pub(crate) fn show(completed: EventId, commands: &[Command]) -> String {
     let mut lines = String::new();
     let mut number = completed;
-    for command in commands {
+    // What was received is seen from what is done with it.
+    let shown = commands.iter().filter(|command| !matches!(command, Command::Receive(_)));
+    for command in shown {
         let is_event = !matches!(
             command,
             Command::RejectUpdate(_) | Command::Scopes(_) | Command::Detach(_) | Command::Drop(_)

@@ -39,7 +39,6 @@ pub(super) fn continue_as_new(
         memo: sent.memo.as_ref().map(|memo| payload::take_fields(&memo.fields)),
         search: search.map(|search| payload::take_search(Some(search))).transpose()?,
         cron: Some(sent.cron_schedule.clone()).filter(|schedule| !schedule.is_empty()),
-        signals: Vec::new(),
     };
     Ok(Command::ContinueAsNew(Box::new(next), run))
 }

@@ -15,11 +15,12 @@ pub(crate) fn name(note: &Note) -> &'static str {
         Note::Detached(_) => "Detached",
         Note::RefusedUpdates(_) => "RefusedUpdates",
         Note::Hastened(_) => "Hastened",
+        Note::Received(_) => "Received",
     }
 }
 
 /// Every name above.
-pub(crate) const NAMES: [&str; 10] = [
+pub(crate) const NAMES: [&str; 11] = [
     "Cancels",
     "Scopes",
     "Cause",
@@ -30,6 +31,7 @@ pub(crate) const NAMES: [&str; 10] = [
     "Detached",
     "RefusedUpdates",
     "Hastened",
+    "Received",
 ];
 
 pub(crate) fn notes() -> Vec<Note> {
@@ -62,5 +64,6 @@ pub(crate) fn notes() -> Vec<Note> {
         Note::Detached(ranges()),
         Note::RefusedUpdates(vec!["u".into(), "v".into()]),
         Note::Hastened(pushed()),
+        Note::Received(ranges()),
     ]
 }

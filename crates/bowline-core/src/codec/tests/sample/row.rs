@@ -116,9 +116,11 @@ pub(crate) fn records() -> [(&'static str, TurnRecord); 4] {
         serial: 12,
         skipped: None,
         begins_at: None,
+        unread: None,
     };
     let delayed = TurnRecord { begins_at: Some(Time(9)), ..TurnRecord::default() };
-    let native = TurnRecord { skipped: Some(ranges()), ..TurnRecord::default() };
+    let unread = Some(UnreadSize { count: 10, bytes: 11 });
+    let native = TurnRecord { skipped: Some(ranges()), unread, ..TurnRecord::default() };
     [
         ("TurnRecord-Waiting", record(None)),
         ("TurnRecord-Out", record(Some(start))),
