@@ -169,7 +169,9 @@ mod tests {
         ] {
             for after in [false, true] {
                 let plan = plan(&filter, after);
-                assert!(plan.contains(index) && !plan.contains("SCAN"), "{filter:?}: {plan}");
+                // The index of parked runs holds nothing else.
+                let walks = plan.replace("SCAN r USING INDEX runs_parked", "").contains("SCAN");
+                assert!(plan.contains(index) && !walks, "{filter:?}: {plan}");
                 assert!(!sorted || !plan.contains("TEMP B-TREE"), "{filter:?}: {plan}");
             }
         }
