@@ -36,6 +36,7 @@ mod turn;
 pub mod codec;
 pub mod lawful;
 pub mod limits;
+pub mod planted;
 pub mod retry;
 
 pub use activity::*;

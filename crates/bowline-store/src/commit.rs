@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bowline_core::{
     ActivityLive, ActivitySpec, Alarm, Batch, Birth, Cause, Code, CommitId, EventId, Fence, Fields,
     Holder, Identity, Number, Parked, Post, Ranges, Received, RunId, SearchAttributes, Status,
-    Time, TurnRecord, Version, start,
+    Time, TurnRecord, Version,
+    planted::{Defect, planted},
+    start,
 };
 
 use crate::{Foreseen, Head, RunCancel, Snapshot};
@@ -146,7 +148,8 @@ impl Commit {
     /// Whether a message that it does not know of is a conflict. After the close nobody would read
     /// it; and an end that was never in the inbox is heard after all that was acknowledged before.
     pub fn minds_newcomers(&self) -> bool {
-        self.close.is_some() || !self.ended.is_empty()
+        let overtakes = planted(Defect::EndOvertakes);
+        self.close.is_some() || !(self.ended.is_empty() || overtakes)
     }
 
     /// Whether those who wait for the run's end must look afterwards.

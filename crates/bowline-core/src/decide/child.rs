@@ -10,6 +10,7 @@ use crate::{
     Draft, Effect, EndChild, EventId, EventKind, External, ExternalCancelInitiated, Link, Message,
     Note, Parent, Post, Refusal, RequestId, RunEnding, RunId, Span, State, Time, TurnFault,
     WorkflowStarted, limits,
+    planted::{Defect, planted},
 };
 
 pub(super) fn start(
@@ -58,7 +59,8 @@ pub(super) fn start(
 /// `order/5~6b1f0c2e`.
 fn default_id(state: &State, initiated: EventId) -> String {
     let own = &state.started;
-    let link = own.link.map(|link| format!("{link}.")).unwrap_or_default();
+    let link = own.link.filter(|_| !planted(Defect::ChildIds));
+    let link = link.map(|link| format!("{link}.")).unwrap_or_default();
     let branch = state.branch().map(|fork| format!("~{:08x}", fork.uuid & 0xffff_ffff));
     format!("{}/{link}{initiated}{}", own.workflow_id, branch.unwrap_or_default())
 }

@@ -11,6 +11,7 @@ use std::{
 
 use bowline_core::{
     Cause, Code, EventId, ExternalRefusal, Name, Outcome, Payload, Ranges, Rung, ScopeId,
+    planted::{Defect, planted},
 };
 
 use super::{NOTHING, Run};
@@ -381,7 +382,7 @@ impl Run {
             record.alarm = None;
         }
         // One that rings after the body was done takes no value away.
-        if rang && self.is_open(scope) {
+        if rang && (self.is_open(scope) || planted(Defect::DeadlineAfterValue)) {
             let cause = self.passed(scope);
             self.leave(scope, Leaving::passing_on(cause).into());
         }

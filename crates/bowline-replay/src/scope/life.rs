@@ -8,7 +8,10 @@ use std::{
     task::{Poll, Waker},
 };
 
-use bowline_core::{Cause, Code, Command, ScopeId, ScopeStep, Span, TimerId};
+use bowline_core::{
+    Cause, Code, Command, ScopeId, ScopeStep, Span, TimerId,
+    planted::{Defect, planted},
+};
 
 use super::{Leaving, Phase, Plan, Record, Stopped, Why, record::exit};
 use crate::{
@@ -188,9 +191,10 @@ impl Run {
         let Some(record) = self.scopes.get_mut(&id) else { return };
         let undone = record.cleans && matches!(record.phase, Phase::Over(..));
         let items = std::mem::take(&mut record.items);
-        let parent = record.parent;
+        let (parent, is_shield) = (record.parent, record.shield);
         let Some(around) = self.scopes.get_mut(&parent) else { return };
-        if !undone && around.remembers {
+        let forgets = is_shield && planted(Defect::ShieldOutside);
+        if !undone && around.remembers && !forgets {
             around.items.extend(items);
         }
         around.inside.remove(&id);

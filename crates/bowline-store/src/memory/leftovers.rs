@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use bowline_core::{EventId, Message, ParentClose, RunId};
+use bowline_core::{
+    EventId, Message, ParentClose, RunId,
+    planted::{Defect, planted},
+};
 
 use super::{
     Data,
@@ -61,7 +64,7 @@ impl Data {
             let below = successor.into_iter().chain(self.children(row));
             next.extend(below.filter(|run| seen.insert(*run)));
         }
-        if let Top::Chain(..) = top {
+        if matches!(top, Top::Chain(..)) && !planted(Defect::ChainForward) {
             let unseen = self.rows.runs.values().filter(|row| !seen.contains(&row.head.run));
             let rest = unseen.filter(|row| !row.is_over());
             found.extend(rest.filter_map(|row| {

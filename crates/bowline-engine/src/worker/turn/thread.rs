@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bowline_core::{Command, Decided, Draft, Event, Fence, Received, RunId, State, Time};
+use bowline_core::{
+    Command, Decided, Draft, Event, Fence, Received, RunId, State, Time,
+    planted::{Defect, planted},
+};
 use bowline_replay::{Fault, Replay};
 use tokio::sync::mpsc;
 
@@ -315,7 +318,8 @@ impl Thread {
             return;
         }
         let is_owed = self.core.net.is_owed(run, cached.seen());
-        let expects_mail = is_owed || self.seat.shared.expects_mail(run);
+        let expects_mail = (is_owed || self.seat.shared.expects_mail(run))
+            && !planted(Defect::EndOvertakes);
         let (inbox, taken) = cached.take_news(self.core.now(), expects_mail);
         if inbox.is_empty() {
             return;
