@@ -20,9 +20,6 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(arguments: &[String]) -> Result<()> {
     let mut command = shell::cargo(&["run", "--quiet", "--profile", "sim", "-p", "bowline-sim"])?;
-    if arguments.iter().any(|argument| argument == "--plant") {
-        command.args(["--features", "planted"]);
-    }
-    command.arg("--").args(arguments);
+    command.args(["--features", "planted", "--"]).args(arguments);
     shell::run(command)
 }

@@ -36,11 +36,12 @@ pub(crate) fn work(options: &Options) {
     while seed < options.from + options.seeds {
         line(format!("at {seed}"));
         let world = World::of(seed);
-        let report = play(&world, false);
+        let report = play(&world, &options.look);
         if let Some(violation) = &report.violation {
             line(format!("broken {seed} {}: {}", violation.rule, violation.what));
         }
-        if seed.is_multiple_of(TWICE) && play(&world, false).hash != report.hash {
+        let twice = options.twice || seed.is_multiple_of(TWICE);
+        if twice && play(&world, &options.look).hash != report.hash {
             line(format!("broken {seed} the same seed gives the same trace: it does not"));
         }
         line(format!("played {} {}", report.facts, report.faults));
@@ -117,6 +118,12 @@ fn hand(
     let mut command = Command::new(program);
     command.args(["--child", "--from", &from.to_string(), "--seeds", &seeds.to_string()]);
     command.args(["--step", &options.workers.to_string()]);
+    if options.twice {
+        command.arg("--twice");
+    }
+    for rule in &options.look.ignores {
+        command.args(["--ignore", rule]);
+    }
     if let Some(plant) = &options.plant {
         command.args(["--plant", plant]);
     }

@@ -135,6 +135,7 @@ impl Host {
             chance: self.chance,
             sky: self.sky.clone(),
             runtime: self.runtime.clone(),
+            outlives: !self.is_one(),
             listeners: Listeners::default(),
             says: Box::new(says),
             calls: AtomicU64::new(0),
@@ -197,7 +198,7 @@ impl Host {
             false => self.world.lacks.get(life.member).copied().unwrap_or(0),
         };
         let (world, observer) = (self.world.clone(), self.observer.clone());
-        let flow = Arc::new(Flow { world: world.clone(), observer: observer.clone() });
+        let flow = Arc::new(Flow { world: world.clone(), notes: Arc::default() });
         let acts = Arc::new(Acts { world, observer, life });
         for (bit, name) in ["flow0", "flow1"].into_iter().enumerate() {
             if lacks >> bit & 1 == 0 {

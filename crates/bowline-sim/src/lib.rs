@@ -24,7 +24,7 @@ mod weather;
 
 pub use observer::Violation;
 pub use panics::catch_panics;
-pub use plant::{PLANTS, plant};
-pub use play::{Report, play};
+pub use plant::plant;
+pub use play::{Look, Report, play};
 pub use shrink::shrink;
 pub use world::World;

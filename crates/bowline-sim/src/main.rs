@@ -8,7 +8,7 @@ mod options;
 
 use std::{process::ExitCode, time::Instant};
 
-use bowline_sim::{World, play, shrink};
+use bowline_sim::{Look, World, play, shrink};
 use options::Options;
 
 fn main() -> ExitCode {
@@ -37,15 +37,16 @@ fn main() -> ExitCode {
 /// Tells the story of one seed: the smallest world in which it still goes wrong, if it does.
 fn tell(seed: u64, options: &Options) -> ExitCode {
     let mut world = World::of(seed);
-    let (began, report) = (Instant::now(), play(&world, false));
-    if report.hash != play(&world, false).hash {
+    let look = &options.look;
+    let (began, report) = (Instant::now(), play(&world, look));
+    if report.hash != play(&world, look).hash {
         say(&format!("seed {seed} does not give the same trace twice"));
         return ExitCode::FAILURE;
     }
     if let Some(violation) = report.violation.as_ref().filter(|_| !options.whole) {
-        world = shrink(&world, violation.rule);
+        world = shrink(&world, violation.rule, look);
     }
-    let told = play(&world, true);
+    let told = play(&world, &Look { tells: true, ..look.clone() });
     say(&format!("{world}"));
     told.story.iter().for_each(|line| say(line));
     match told.violation {

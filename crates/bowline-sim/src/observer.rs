@@ -21,7 +21,7 @@ use bowline_store::memory::MemoryStore;
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
-use crate::{chance::mix, process::Life, trace::Trace};
+use crate::{chance::mix, play::Look, process::Life, trace::Trace};
 
 use history::Story;
 use probe::Probe;
@@ -46,6 +46,8 @@ pub(crate) struct Observer {
 #[derive(Default)]
 struct Known {
     trace: Trace,
+    /// Rules that nobody looks at.
+    ignored: Vec<String>,
     violation: Option<Violation>,
     faults: u64,
     polls: u64,
@@ -63,17 +65,14 @@ struct Known {
     roots: BTreeMap<usize, RunId>,
     receipts: Vec<(ReceiptId, RunId)>,
     signals: BTreeMap<u64, (RunId, u64)>,
-    received: BTreeSet<(RunId, u64)>,
     deleted: BTreeSet<RunId>,
-    /// Activities that were scheduled inside of a scope that refunds.
-    inside: BTreeMap<(RunId, EventId), u32>,
-    refunds: BTreeMap<(RunId, u32), BTreeSet<EventId>>,
     clients: BTreeMap<u64, bool>,
 }
 
 impl Observer {
-    pub(crate) fn new(rows: MemoryStore, tells: bool) -> Arc<Self> {
-        let known = Known { trace: Trace::new(tells), ..Known::default() };
+    pub(crate) fn new(rows: MemoryStore, look: &Look) -> Arc<Self> {
+        let (trace, ignored) = (Trace::new(look.tells), look.ignores.clone());
+        let known = Known { trace, ignored, ..Known::default() };
         let (began, broken) = (Instant::now(), Notify::new());
         Arc::new(Self { began, rows, known: Mutex::new(known), broken })
     }
@@ -113,6 +112,9 @@ impl Observer {
     pub(crate) fn broke(&self, rule: &'static str, what: String) {
         let now = self.now();
         let mut known = self.known.lock();
+        if known.violation.is_some() || known.ignored.iter().any(|own| own == rule) {
+            return;
+        }
         known.trace.tell(now, || format!("BROKEN: {rule}: {what}"));
         known.violation.get_or_insert(Violation { rule, what });
         drop(known);
@@ -200,30 +202,6 @@ impl Observer {
         let run = known.newest(root);
         let targets = known.runs.get(&run)?.targets();
         (!targets.is_empty()).then(|| (run, targets[nth as usize % targets.len()]))
-    }
-
-    // What the code of workflows says.
-
-    pub(crate) fn received(&self, run: RunId, signal: Option<u64>) {
-        if let Some(signal) = signal {
-            self.known.lock().received.insert((run, signal));
-        }
-    }
-
-    pub(crate) fn schedules(&self, run: RunId, number: EventId, scope: Option<u32>) {
-        if let Some(scope) = scope {
-            self.known.lock().inside.insert((run, number), scope);
-        }
-    }
-
-    /// A clean-up begins, and was told that these have completed.
-    pub(crate) fn refunds(&self, run: RunId, scope: u32, completed: &[EventId]) {
-        let completed: BTreeSet<EventId> = completed.iter().copied().collect();
-        let before = self.known.lock().refunds.insert((run, scope), completed.clone());
-        if before.is_some_and(|before| before != completed) {
-            let what = format!("the clean-up of scope {scope} was told something else before");
-            self.broke("a replay tells the code the same", what);
-        }
     }
 }
 

@@ -1,15 +1,19 @@
 //! The command line.
 
+use bowline_sim::Look;
+
 /// What `--help` says.
 pub(crate) const HELP: &str = "\
-Usage: sim [--seeds N] [--from S] [--workers W] [--plant NAME]
-       sim --seed S [--whole] [--plant NAME]
+Usage: sim [--seeds N] [--from S] [--workers W] [--plant NAME] [--ignore RULE]...
+       sim --seed S [--whole] [--plant NAME] [--ignore RULE]...
 
 --seeds N     play the worlds of N seeds; 1000 if nothing is said
 --from S      beginning with this one; 0 if nothing is said
 --workers W   in so many processes; as many as there are cores if nothing is said
+--twice       play every world twice, and compare; otherwise one of a hundred
 --seed S      tell the story of one seed, cut down to what is needed if it goes wrong
 --whole       do not cut it down
+--ignore RULE look away from a rule, to see what else is broken
 --plant NAME  put a mended defect back (needs a build with the feature `planted`)";
 
 /// What is to be done.
@@ -22,8 +26,11 @@ pub(crate) struct Options {
     pub(crate) step: u64,
     pub(crate) seed: Option<u64>,
     pub(crate) whole: bool,
+    /// Every world is played twice.
+    pub(crate) twice: bool,
     pub(crate) is_child: bool,
     pub(crate) plant: Option<String>,
+    pub(crate) look: Look,
 }
 
 impl Options {
@@ -36,8 +43,10 @@ impl Options {
             step: 1,
             seed: None,
             whole: false,
+            twice: false,
             is_child: false,
             plant: None,
+            look: Look::default(),
         };
         while let Some(argument) = arguments.next() {
             let mut number = || {
@@ -51,8 +60,10 @@ impl Options {
                 "--step" => options.step = number()?.max(1),
                 "--seed" => options.seed = Some(number()?),
                 "--whole" => options.whole = true,
+                "--twice" => options.twice = true,
                 "--child" => options.is_child = true,
                 "--plant" => options.plant = arguments.next(),
+                "--ignore" => options.look.ignores.extend(arguments.next()),
                 other => return Err(format!("what is {other:?}?")),
             }
         }

@@ -1,14 +1,29 @@
 //! Mended defects, put back to see that they are found.
 
-/// Every defect that can be put back, with the number of seeds within which it is found.
-pub const PLANTS: &[(&str, u64)] = &[];
-
 /// Puts a defect back, or none, for the whole process.
 ///
 /// # Errors
 /// If there is no such defect, or this build has none.
+#[cfg(feature = "planted")]
 pub fn plant(name: Option<&str>) -> Result<(), String> {
+    use bowline_core::planted::Defect;
     let Some(name) = name else { return Ok(()) };
-    let known: Vec<_> = PLANTS.iter().map(|(known, _)| *known).collect();
-    Err(format!("there is no defect {name:?}; those that can be planted: {}", known.join(", ")))
+    let Some(defect) = Defect::ALL.iter().find(|defect| defect.name() == name) else {
+        let known: Vec<_> = Defect::ALL.iter().map(|defect| defect.name()).collect();
+        return Err(format!("there is no defect {name:?}; those there are: {}", known.join(", ")));
+    };
+    bowline_core::planted::plant(Some(*defect));
+    Ok(())
+}
+
+/// Puts no defect back.
+///
+/// # Errors
+/// If one is wanted: this build has none.
+#[cfg(not(feature = "planted"))]
+pub fn plant(name: Option<&str>) -> Result<(), String> {
+    match name {
+        None => Ok(()),
+        Some(_) => Err("build with the feature `planted` to put a defect back".to_owned()),
+    }
 }

@@ -3,7 +3,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bowline_replay::Workflow;
 use bowline_store::memory::MemoryStore;
 use tokio::{
     runtime,
@@ -15,9 +14,17 @@ use crate::{
     host::{BEGIN, Host},
     observer::{Observer, Violation},
     panics,
-    program::code::Flow,
     world::World,
 };
+
+/// How a world is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    /// Whether facts are told in words.
+    pub tells: bool,
+    /// Rules that nobody looks at.
+    pub ignores: Vec<String>,
+}
 
 /// What came of a world.
 #[derive(Clone, Debug)]
@@ -45,7 +52,7 @@ const FORGET_MAX: Duration = Duration::from_secs(900);
 ///
 /// # Panics
 /// If no runtime can be made.
-pub fn play(world: &World, tells: bool) -> Report {
+pub fn play(world: &World, look: &Look) -> Report {
     let runtime = runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -54,7 +61,7 @@ pub fn play(world: &World, tells: bool) -> Report {
     let world = Arc::new(world.clone());
     let observer = runtime.block_on(async {
         let rows = rows(&world);
-        let observer = Observer::new(rows.clone(), tells);
+        let observer = Observer::new(rows.clone(), look);
         let host = Host::new(world, rows, observer.clone());
         tokio::select! {
             biased;
@@ -111,14 +118,13 @@ async fn course(host: &Arc<Host>) {
     host.calm();
     // What goes on by itself comes to its end.
     sleep(Duration::from_secs(45)).await;
+    host.observer.hung(&world);
     settle(host).await;
     if host.observer.violation().is_some() {
         return;
     }
     host.observer.orphans();
-    let workflow: Arc<dyn Workflow> =
-        Arc::new(Flow { world: world.clone(), observer: host.observer.clone() });
-    host.observer.judge(&workflow);
+    host.observer.judge(&world);
     forget(host).await;
 }
 

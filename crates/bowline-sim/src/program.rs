@@ -5,6 +5,7 @@
 pub(crate) mod activity;
 pub(crate) mod code;
 pub(crate) mod make;
+pub(crate) mod notes;
 
 use std::fmt;
 
@@ -58,6 +59,8 @@ pub enum What {
     Shield(Box<Node>),
     /// Goes on as a new run, which does this.
     Continue(Box<Node>),
+    /// Holds a guard that asks for something when it is dropped.
+    Guard(Box<Node>),
 }
 
 /// What is done after a scope stopped.
@@ -155,7 +158,10 @@ impl Node {
             | What::TryJoin(parts)
             | What::Race(parts) => parts.iter().collect(),
             What::Scope { body, cleanup: Some(Cleanup::Run(after)), .. } => vec![body, after],
-            What::Scope { body, .. } | What::Shield(body) | What::Continue(body) => vec![body],
+            What::Scope { body, .. }
+            | What::Shield(body)
+            | What::Continue(body)
+            | What::Guard(body) => vec![body],
             What::Await(leaf) | What::Start(leaf) | What::Detach(leaf) | What::Cancel(leaf) => {
                 match leaf {
                     Leaf::Child { node, .. } => vec![node],
@@ -173,7 +179,10 @@ impl Node {
             | What::TryJoin(parts)
             | What::Race(parts) => parts.iter_mut().collect(),
             What::Scope { body, cleanup: Some(Cleanup::Run(after)), .. } => vec![body, after],
-            What::Scope { body, .. } | What::Shield(body) | What::Continue(body) => vec![body],
+            What::Scope { body, .. }
+            | What::Shield(body)
+            | What::Continue(body)
+            | What::Guard(body) => vec![body],
             What::Await(leaf) | What::Start(leaf) | What::Detach(leaf) | What::Cancel(leaf) => {
                 match leaf {
                     Leaf::Child { node, .. } => vec![node],
@@ -251,6 +260,7 @@ impl Node {
             }
             What::Shield(_) => "shield".to_owned(),
             What::Continue(_) => "continue as new".to_owned(),
+            What::Guard(_) => "hold a guard".to_owned(),
         }
     }
 }

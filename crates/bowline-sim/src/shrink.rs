@@ -1,7 +1,7 @@
 //! A world in which a rule is broken is made smaller, for as long as the same rule stays broken.
 
 use crate::{
-    play::play,
+    play::{Look, play},
     program::What,
     world::{Weather, World},
 };
@@ -10,13 +10,13 @@ use crate::{
 const TRIES_MAX: usize = 400;
 
 /// The smallest world found in which this rule is broken.
-pub fn shrink(world: &World, rule: &str) -> World {
+pub fn shrink(world: &World, rule: &str, look: &Look) -> World {
     let mut best = world.clone();
     let mut tries = 0;
     loop {
         let smaller = candidates(&best).into_iter().find(|world| {
             tries += 1;
-            tries <= TRIES_MAX && breaks(world, rule)
+            tries <= TRIES_MAX && breaks(world, rule, look)
         });
         match smaller {
             Some(world) => best = world,
@@ -25,8 +25,8 @@ pub fn shrink(world: &World, rule: &str) -> World {
     }
 }
 
-fn breaks(world: &World, rule: &str) -> bool {
-    play(world, false).violation.is_some_and(|violation| violation.rule == rule)
+fn breaks(world: &World, rule: &str, look: &Look) -> bool {
+    play(world, look).violation.is_some_and(|violation| violation.rule == rule)
 }
 
 /// Worlds with something less, the largest cuts first.

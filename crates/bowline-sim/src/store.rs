@@ -30,6 +30,8 @@ pub(crate) struct Line {
     pub(crate) chance: Chance,
     pub(crate) sky: Arc<Sky>,
     pub(crate) runtime: Handle,
+    /// Whether what a process has sent may be done after its death: a file dies with its process.
+    pub(crate) outlives: bool,
     pub(crate) listeners: Listeners,
     /// Says something to all other members.
     pub(crate) says: Box<dyn Fn(Word) + Send + Sync>,

@@ -1,12 +1,15 @@
 //! Everything that was ever written: histories, checked against the laws as they grow.
 
-use bowline_core::{Event, EventId, EventKind, Holder, Message, ReceiptId, RunId, lawful::Lawful};
+use bowline_core::{
+    Event, EventId, EventKind, Holder, Message, ReceiptId, RunId, State, lawful::Lawful,
+};
 use bowline_store::{ClaimedActivity, Commit, Committed, Posted, Posting, Result, RunKey};
 
 use super::{Known, Observer};
 
 /// What is known of a run.
 pub(super) struct Story {
+    run: RunId,
     pub(super) name: String,
     /// The first run of its chain.
     pub(super) first: RunId,
@@ -30,6 +33,7 @@ impl Story {
 
     fn blank(name: String, run: RunId) -> Self {
         Self {
+            run,
             name,
             first: run,
             parent: None,
@@ -59,6 +63,13 @@ impl Story {
         }
         self.lawful.check_commit().map_err(|unlawful| unlawful.to_string())?;
         Ok(grew)
+    }
+
+    /// Whether everything that it has started is over.
+    pub(super) fn waits_for_nothing(&self) -> bool {
+        let mut state = State::new(self.run);
+        self.events.iter().for_each(|event| state.evolve(event));
+        state.activities.is_empty() && state.timers.is_empty() && state.children.is_empty()
     }
 
     /// What it has started and could be cancelled.

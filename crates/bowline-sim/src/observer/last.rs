@@ -1,13 +1,19 @@
 //! What must hold at the end, when faults have stopped and everything has settled.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{Event, EventId, EventKind, Namespace, RunId};
-use bowline_replay::{Replay, Workflow};
+use bowline_replay::{Fault, Replay};
 use bowline_store::{Filter, Head, Store, Subtree};
 
 use super::{Known, Observer, check::at_once};
-use crate::program::code::number;
+use crate::{
+    program::{
+        code::{Flow, number},
+        notes::{Notes, Said},
+    },
+    world::World,
+};
 
 impl Observer {
     /// The heads of all runs that there are.
@@ -43,6 +49,23 @@ impl Observer {
         Some(format!("code of activity {} of {name} runs on {}", probe.activity, probe.life))
     }
 
+    /// A run whose code wants to go on as a new one, and that waits for nothing, has done so.
+    pub(crate) fn hung(&self, world: &Arc<World>) {
+        let open: Vec<(RunId, Vec<Event>)> = {
+            let known = self.known.lock();
+            let open = known.runs.iter().filter(|(_, own)| !own.closed && own.waits_for_nothing());
+            open.map(|(run, story)| (*run, story.events.clone())).collect()
+        };
+        for (run, events) in open {
+            let Ok(said) = said(world, run, &events) else { continue };
+            if said.continues && said.awaits.is_empty() {
+                let name = self.known.lock().name(run);
+                let what = format!("{name} wants to go on as a new run, and does not");
+                self.broke("whoever goes on as a new run does so", what);
+            }
+        }
+    }
+
     /// Whatever should not be there at all.
     pub(crate) fn orphans(&self) {
         match at_once(self.rows.leftovers(Subtree::Orphans)) {
@@ -61,29 +84,50 @@ impl Observer {
     }
 
     /// Every rule about what was acknowledged and what was written.
-    pub(crate) fn judge(&self, workflow: &Arc<dyn Workflow>) {
+    pub(crate) fn judge(&self, world: &Arc<World>) {
+        let histories: Vec<(RunId, Vec<Event>)> = {
+            let known = self.known.lock();
+            known.runs.iter().map(|(run, story)| (*run, story.events.clone())).collect()
+        };
+        let mut says = BTreeMap::new();
+        for (run, events) in histories {
+            match said(world, run, &events) {
+                Ok(said) => drop(says.insert(run, said)),
+                Err(fault) => {
+                    let name = self.known.lock().name(run);
+                    self.broke("every history replays", format!("{name}: {fault}"));
+                }
+            }
+        }
         let known = self.known.lock();
-        let found: Vec<_> = [known.refused_child(), known.lost_signal(), known.overtaken()]
-            .into_iter()
-            .chain([known.unrefunded()])
-            .flatten()
-            .collect();
-        let histories: Vec<(RunId, Vec<Event>)> =
-            known.runs.iter().map(|(run, story)| (*run, story.events.clone())).collect();
+        let found: Vec<_> = [
+            known.refused_child(),
+            known.lost_signal(&says),
+            known.overtaken(),
+            known.unrefunded(&says),
+            known.robbed(&says),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         drop(known);
         for (rule, what) in found {
             self.broke(rule, what);
         }
-        for (run, events) in histories {
-            let mut replay = Replay::new(workflow.clone(), run);
-            let fault = events.iter().find_map(|event| replay.feed(event).err());
-            if let Some(fault) = fault {
-                let name = self.known.lock().name(run);
-                self.broke("every history replays", format!("{name}: {fault}"));
-            }
-        }
     }
 }
+
+/// What the code of a run says about itself when its history is replayed.
+fn said(world: &Arc<World>, run: RunId, events: &[Event]) -> Result<Said, Fault> {
+    let notes = Arc::new(Notes::default());
+    let flow = Flow { world: world.clone(), notes: notes.clone() };
+    let mut replay = Replay::new(Arc::new(flow), run);
+    events.iter().try_for_each(|event| replay.feed(event))?;
+    replay.settle()?;
+    Ok(notes.said())
+}
+
+type Says = BTreeMap<RunId, Said>;
 
 type Found = Option<(&'static str, String)>;
 
@@ -117,7 +161,7 @@ impl Known {
 
     /// An acknowledged signal is in history; and a run that another one goes on for has received
     /// it, or handed it on.
-    fn lost_signal(&self) -> Found {
+    fn lost_signal(&self, says: &Says) -> Found {
         let rule = "an acknowledged signal is never lost";
         for (signal, (run, _)) in &self.signals {
             if self.deleted.contains(run) {
@@ -133,7 +177,8 @@ impl Known {
             let Some(last) = told.last() else {
                 return Some((rule, format!("signal {signal} to {name} is in no history")));
             };
-            let heard = told.iter().any(|link| self.received.contains(&(*link, *signal)));
+            let hears = |link| says.get(link).is_some_and(|said| said.received.contains(signal));
+            let heard = told.iter().any(hears);
             if !heard && links.last() != Some(last) {
                 let last = self.name(*last);
                 let what = format!("signal {signal} was not received in {last}, nor handed on");
@@ -167,29 +212,37 @@ impl Known {
         None
     }
 
+    /// A deadline that rings after the body has succeeded takes no value away.
+    fn robbed(&self, says: &Says) -> Found {
+        says.iter().find_map(|(run, said)| {
+            let scope = said.robbed.first()?;
+            let what = format!(
+                "scope {scope} of {} had its value, and ends by its deadline",
+                self.name(*run)
+            );
+            Some(("a deadline takes nothing away that is there", what))
+        })
+    }
+
     /// A clean-up is told of everything inside its scope that has completed.
-    fn unrefunded(&self) -> Found {
-        for ((run, scope), completed) in &self.refunds {
+    fn unrefunded(&self, says: &Says) -> Found {
+        for (run, said) in says {
             let Some(story) = self.runs.get(run) else { continue };
-            let inside: BTreeSet<EventId> = self
-                .inside
-                .iter()
-                .filter(|((own, _), around)| own == run && *around == scope)
-                .map(|((_, number), _)| *number)
-                .collect();
-            let done = story.events.iter().find_map(|event| match &event.kind {
-                EventKind::ActivityCompleted(end) if inside.contains(&end.activity) => {
-                    Some(end.activity).filter(|number| !completed.contains(number))
+            for (scope, completed) in &said.refunds {
+                let is_inside = |number: &EventId| said.inside.get(number) == Some(scope);
+                let forgotten = story.events.iter().find_map(|event| match &event.kind {
+                    EventKind::ActivityCompleted(end) => Some(end.activity)
+                        .filter(|number| is_inside(number) && !completed.contains(number)),
+                    _ => None,
+                });
+                if let Some(number) = forgotten {
+                    let what = format!(
+                        "activity {number} of {} completed inside scope {scope}, and its clean-up \
+                         was not told",
+                        story.name
+                    );
+                    return Some(("a clean-up is told of everything that completed", what));
                 }
-                _ => None,
-            });
-            if let Some(number) = done {
-                let what = format!(
-                    "activity {number} of {} completed inside scope {scope}, and its clean-up was \
-                     not told",
-                    story.name
-                );
-                return Some(("a clean-up is told of everything that completed", what));
             }
         }
         None

@@ -3,15 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use bowline_core::{
-    ActivitySpec, ChildSpec, ContinueAsNew, Failure, Ladder, Outcome, ParentClose, Payload,
-    RetryPolicy, RunId, Span, Timeouts,
+    ActivitySpec, ChildSpec, Code, ContinueAsNew, Failure, Ladder, Outcome, ParentClose, Payload,
+    RetryPolicy, Span, Timeouts,
 };
 use bowline_replay::{
     Context, Delay, Ended, Handle, LocalFuture, Workflow, join_all, race, try_join_all,
 };
 
-use super::{Act, Cleanup, Close, Leaf, Node, What};
-use crate::{observer::Observer, world::World};
+use super::{Act, Cleanup, Close, Leaf, Node, What, notes::Notes};
+use crate::world::World;
 
 /// The queue that everything waits in.
 pub(crate) const QUEUE: &str = "work";
@@ -22,7 +22,8 @@ pub(crate) const REFUND: &str = "refund";
 /// The workflow of a world.
 pub(crate) struct Flow {
     pub(crate) world: Arc<World>,
-    pub(crate) observer: Arc<Observer>,
+    /// What the code says about itself.
+    pub(crate) notes: Arc<Notes>,
 }
 
 type Done = Result<(), Ended>;
@@ -33,12 +34,11 @@ impl Workflow for Flow {
         ctx: Context,
         input: Option<Payload>,
     ) -> LocalFuture<'static, Result<Option<Payload>, Ended>> {
-        let (world, observer) = (self.world.clone(), self.observer.clone());
+        let (world, notes) = (self.world.clone(), self.notes.clone());
         Box::pin(async move {
-            let run = ctx.info().run;
             let node = input.as_ref().and_then(number).and_then(|id| world.find(id as u32));
             let Some(node) = node else { return Ok(None) };
-            let at = At { ctx, run, observer, scope: None };
+            let at = At { ctx, notes, scope: None };
             carry_out(at, node).await?;
             Ok(Some(Payload::json("\"done\"")))
         })
@@ -64,8 +64,7 @@ pub(crate) fn flow_name(node: u32) -> String {
 #[derive(Clone)]
 struct At {
     ctx: Context,
-    run: RunId,
-    observer: Arc<Observer>,
+    notes: Arc<Notes>,
     /// The scope around that refunds.
     scope: Option<u32>,
 }
@@ -86,12 +85,18 @@ fn carry_out(at: At, node: &Node) -> LocalFuture<'static, Done> {
             }
             What::Cancel(ref leaf) => leaf.start(&at, node.id).cancelled().await,
             What::Signal => {
+                at.notes.say(|said| said.awaits.insert(node.id));
                 let signal = at.ctx.signals("s").recv().await;
-                at.observer.received(at.run, signal.input.as_ref().and_then(number));
+                at.notes.say(|said| {
+                    said.awaits.remove(&node.id);
+                    said.received.extend(signal.input.as_ref().and_then(number));
+                });
                 Ok(())
             }
             What::Update => {
+                at.notes.say(|said| said.awaits.insert(node.id));
                 at.ctx.updates("u").recv().await.reply(Ok(None));
+                at.notes.say(|said| said.awaits.remove(&node.id));
                 Ok(())
             }
             What::Fail => Err(Failure::new("planned").into()),
@@ -109,13 +114,27 @@ fn carry_out(at: At, node: &Node) -> LocalFuture<'static, Done> {
                 scope(at, node.id, &body, deadline, cleanup).await
             }
             What::Shield(body) => at.ctx.clone().shield(carry_out(at, &body)).await,
+            What::Guard(body) => {
+                let _guard = Guard(at.ctx.clone());
+                carry_out(at, &body).await
+            }
             What::Continue(next) => {
+                at.notes.say(|said| said.continues = true);
                 let next =
                     ContinueAsNew { input: input(u64::from(next.id)), ..ContinueAsNew::default() };
                 match at.ctx.continue_as_new(next).await {}
             }
         }
     })
+}
+
+/// Asks for something when it is dropped, whenever that is.
+struct Guard(Context);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.random();
+    }
 }
 
 /// What an earlier part has started stays until the last one is done.
@@ -141,7 +160,12 @@ async fn scope(
     // Another clean-up takes what is inside out of the hands of an outer one.
     let around = if cleanup.is_some() { None } else { at.scope };
     let inside = At { scope: if refunds { Some(id) } else { around }, ..at.clone() };
-    let mut scope = at.ctx.scope(carry_out(inside, body));
+    let (body, notes) = (carry_out(inside, body), at.notes.clone());
+    let mut scope = at.ctx.scope(async move {
+        body.await?;
+        notes.say(|said| said.succeeded.insert(id));
+        Ok(())
+    });
     if let Some(ms) = deadline {
         scope = scope.deadline(Duration::from_millis(ms));
     }
@@ -152,7 +176,8 @@ async fn scope(
             match cleanup {
                 Cleanup::Run(node) => carry_out(after, &node).await,
                 Cleanup::Refund => {
-                    after.observer.refunds(after.run, id, &completed);
+                    let told = completed.iter().copied().collect();
+                    after.notes.say(|said| said.refunds.insert(id, told));
                     for number in completed {
                         let spec = ActivitySpec {
                             name: REFUND.into(),
@@ -168,7 +193,12 @@ async fn scope(
             }
         });
     }
-    Ok(scope.await?)
+    let ended = scope.await;
+    let cause = ended.as_ref().err().and_then(|stopped| stopped.why.cause());
+    if cause.is_some_and(|cause| cause.code == Code::Deadline) && deadline.is_some() {
+        at.notes.say(|said| said.succeeded.contains(&id).then(|| said.robbed.insert(id)));
+    }
+    Ok(ended?)
 }
 
 /// Something that was started.
@@ -183,7 +213,8 @@ impl Leaf {
         match self {
             Self::Activity(act) => {
                 let handle = at.ctx.activity(activity(act, id)).start();
-                at.observer.schedules(at.run, handle.number(), at.scope);
+                let around = at.scope.map(|scope| (handle.number(), scope));
+                at.notes.say(|said| said.inside.extend(around));
                 Started::Activity(handle)
             }
             Self::Timer(ms) => Started::Timer(at.ctx.timer(Duration::from_millis(*ms)).start()),

@@ -64,7 +64,8 @@ impl Maker {
             133..138 => What::TryJoin(maker.some(depth - 1, 3)),
             138..158 => What::Race(maker.some(depth - 1, 3)),
             158..185 => maker.scope(depth - 1),
-            185..193 => What::Shield(maker.boxed(depth - 1)),
+            185..192 => What::Shield(maker.boxed(depth - 1)),
+            192..195 => What::Guard(maker.boxed(depth - 1)),
             _ => What::Continue(maker.boxed(depth - 1)),
         })
     }
@@ -72,13 +73,30 @@ impl Maker {
     fn scope(&mut self, depth: u32) -> What {
         let roll = self.draw();
         let deadline = roll.per_mille(300).then(|| roll.next(1).between(50, 4_000));
-        let body = self.boxed(depth);
+        let body = match deadline.filter(|_| roll.next(3).per_mille(400)) {
+            Some(deadline) => Box::new(self.narrow(deadline)),
+            None => self.boxed(depth),
+        };
         let cleanup = match roll.next(2).below(10) {
             0..4 => Some(Cleanup::Refund),
             4..6 => Some(Cleanup::Run(self.boxed(depth.min(1)))),
             _ => None,
         };
         What::Scope { body, deadline, cleanup }
+    }
+
+    /// A body that is done at about the moment of its deadline, and leaves something to be stopped.
+    fn narrow(&mut self, deadline: u64) -> Node {
+        self.node(|maker| {
+            let draw = maker.draw();
+            let slow = Hears::Slow(draw.next(1).between(100, 1_500));
+            let beside = Act { work: 20_000, hears: slow, ..act(draw.next(2)) };
+            let work = (deadline + draw.next(3).below(30)).saturating_sub(20);
+            let last = Act { work, fails: 0, limit: None, ..Act::PLAIN };
+            let beside = maker.node(|_| What::Start(Leaf::Activity(beside)));
+            let last = maker.node(|_| What::Await(Leaf::Activity(last)));
+            What::Sequence(vec![beside, last])
+        })
     }
 
     fn leaf(&mut self, depth: u32) -> Leaf {

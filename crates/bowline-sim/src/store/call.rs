@@ -47,7 +47,7 @@ impl Line {
             roll if roll < weather.fails + weather.unknown => Fares::Unknown,
             _ => Fares::Well,
         };
-        let is_sent = draw.next(11).per_mille(500);
+        let is_sent = self.outlives && draw.next(11).per_mille(500);
         Course { before: slow(20), fares, after: slow(30), is_sent }
     }
 

@@ -1,0 +1,39 @@
+//! Defects that were mended are put back, one at a time, and are found. Without them the same
+//! worlds keep every rule.
+
+use bowline_core::planted::{Defect, plant};
+use bowline_sim::{Look, World, catch_panics, play};
+
+/// A defect, a world that finds it, and the rule that it breaks there.
+const FOUND: &[(Defect, u64, &str)] = &[
+    (Defect::DeadlineAfterValue, 1923, "a deadline takes nothing away that is there"),
+    (Defect::ShieldOutside, 526, "a clean-up is told of everything that completed"),
+    (Defect::ContinueHangs, 391, "whoever goes on as a new run does so"),
+    (Defect::GuardPanics, 39, "nothing panics"),
+    (Defect::EndOvertakes, 265, "what was acknowledged first is heard first"),
+];
+
+/// Rules that are known to be broken, until they are mended.
+const KNOWN: &[&str] = &[
+    "nothing begins while a cancel waits to be decided",
+    "a receipt says never started only of what never began",
+    "an acknowledged signal is never lost",
+];
+
+fn broken(seed: u64) -> Option<&'static str> {
+    let ignores = KNOWN.iter().map(|rule| (*rule).to_owned()).collect();
+    let look = Look { tells: false, ignores };
+    play(&World::of(seed), &look).violation.map(|violation| violation.rule)
+}
+
+/// One test for all: a defect is planted for the whole process.
+#[test]
+fn every_planted_defect_is_found() {
+    catch_panics();
+    for (defect, seed, rule) in FOUND {
+        plant(Some(*defect));
+        assert_eq!(broken(*seed), Some(*rule), "{} at seed {seed}", defect.name());
+        plant(None);
+        assert_eq!(broken(*seed), None, "seed {seed} without {}", defect.name());
+    }
+}
