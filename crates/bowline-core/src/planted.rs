@@ -20,6 +20,8 @@ pub enum Defect {
     ChainForward,
     /// Default ids of children repeat in every run of a chain.
     ChildIds,
+    /// Attempts begin between the cancel of a run and its decision.
+    BeginsUndecided,
 }
 
 impl Defect {
@@ -32,6 +34,7 @@ impl Defect {
         Self::EndOvertakes,
         Self::ChainForward,
         Self::ChildIds,
+        Self::BeginsUndecided,
     ];
 
     /// What it is called on a command line.
@@ -44,6 +47,7 @@ impl Defect {
             Self::EndOvertakes => "end-overtakes",
             Self::ChainForward => "chain-forward",
             Self::ChildIds => "child-ids",
+            Self::BeginsUndecided => "begins-undecided",
         }
     }
 }

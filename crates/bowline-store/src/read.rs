@@ -5,6 +5,7 @@ use bowline_core::{
     EventKind, Fence, Fields, Message, Name, Namespace, Number, Parked, Queue, Received, Rules,
     RunId, RunLadder, SearchAttributes, Status, Time, TurnRecord, Version, WorkflowId,
     WorkflowStarted,
+    planted::{Defect, planted},
 };
 
 use minicbor::{Decode, Encode};
@@ -179,7 +180,8 @@ impl Head {
     /// spares goes on after it.
     pub fn withholds(&self) -> bool {
         let asked = self.cancel.as_ref().is_some_and(|own| own.is_undecided(self.consumed));
-        self.status.is_open() && (asked || self.cut_in > self.consumed)
+        let waits = asked || self.cut_in > self.consumed;
+        self.status.is_open() && waits && !planted(Defect::BeginsUndecided)
     }
 
     /// Takes in a decision that was written.

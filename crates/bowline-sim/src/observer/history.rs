@@ -3,9 +3,11 @@
 use bowline_core::{
     Event, EventId, EventKind, Holder, Message, ReceiptId, RunId, State, lawful::Lawful,
 };
-use bowline_store::{ClaimedActivity, Commit, Committed, Posted, Posting, Result, RunKey};
+use bowline_store::{
+    ClaimedActivity, Commit, Committed, Posted, Posting, Read, Result, RunKey, Store,
+};
 
-use super::{Known, Observer};
+use super::{Known, Observer, check::at_once};
 
 /// What is known of a run.
 pub(super) struct Story {
@@ -159,12 +161,6 @@ impl Observer {
                 self.tell_of(run, |run| format!("a commit to {run} is refused: {error}"));
                 continue;
             }
-            for new in commit.activities.iter().filter(|new| new.start.is_some()) {
-                let native = new.start.as_ref().map(|start| &start.holder);
-                if matches!(native, Some(Holder::Native(_))) && !commit.cancels(new.activity) {
-                    self.starts(run, new.activity, 1);
-                }
-            }
             let events = commit.batch.as_ref().and_then(|batch| batch.events().ok());
             let events = events.unwrap_or_default();
             self.tell_of(run, |run| {
@@ -174,6 +170,14 @@ impl Observer {
             });
             let grown = self.known.lock().born(run, &events);
             self.grew(run, grown);
+            // After its events: the very commit that decides a cancel may start a clean-up.
+            for new in commit.activities.iter().filter(|new| new.start.is_some()) {
+                let native = new.start.as_ref().map(|start| &start.holder);
+                let native = matches!(native, Some(Holder::Native(_)));
+                if native && self.has_started(run, new.activity) {
+                    self.starts(run, new.activity, 1);
+                }
+            }
             for birth in &commit.births {
                 let born = self.known.lock().born(birth.run, &birth.events);
                 self.grew(birth.run, born);
@@ -214,6 +218,14 @@ impl Observer {
             self.starts(own.run, own.activity, own.live.attempt);
         }
         self.look();
+    }
+
+    /// Whether the row of an activity says that an attempt of it is out.
+    fn has_started(&self, run: RunId, activity: EventId) -> bool {
+        let read = Read { activities_max: 10_000, ..Read::head(RunKey::Run(run)) };
+        let rows = at_once(self.rows.read(read)).ok().flatten().map(|read| read.activities);
+        let mut own = rows.into_iter().flatten().filter(|row| row.activity == activity);
+        own.any(|row| row.live.started().is_some())
     }
 
     /// A row says that an attempt has started.
