@@ -15,11 +15,7 @@ const FOUND: &[(Defect, u64, &str)] = &[
 ];
 
 /// Rules that are known to be broken, until they are mended.
-const KNOWN: &[&str] = &[
-    "clean is said only when nothing is left running",
-    "a receipt says never started only of what never began",
-    "an acknowledged signal is never lost",
-];
+const KNOWN: &[&str] = &["clean is said only when nothing is left running"];
 
 fn broken(seed: u64) -> Option<&'static str> {
     let ignores = KNOWN.iter().map(|rule| (*rule).to_owned()).collect();

@@ -169,9 +169,11 @@ impl Observer {
                 format!("{run} commits, read up to {read}: {}", kinds.join(", "))
             });
             let grown = self.known.lock().born(run, &events);
+            // One that is repeated, because its answer was lost, starts nothing again.
+            let is_new = grown == Ok(true);
             self.grew(run, grown);
             // After its events: the very commit that decides a cancel may start a clean-up.
-            for new in commit.activities.iter().filter(|new| new.start.is_some()) {
+            for new in commit.activities.iter().filter(|new| is_new && new.start.is_some()) {
                 let native = new.start.as_ref().map(|start| &start.holder);
                 let native = matches!(native, Some(Holder::Native(_)));
                 if native && self.has_started(run, new.activity) {

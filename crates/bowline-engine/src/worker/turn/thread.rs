@@ -318,8 +318,8 @@ impl Thread {
             return;
         }
         let is_owed = self.core.net.is_owed(run, cached.seen());
-        let expects_mail = (is_owed || self.seat.shared.expects_mail(run))
-            && !planted(Defect::EndOvertakes);
+        let expects_mail =
+            (is_owed || self.seat.shared.expects_mail(run)) && !planted(Defect::EndOvertakes);
         let (inbox, taken) = cached.take_news(self.core.now(), expects_mail);
         if inbox.is_empty() {
             return;
