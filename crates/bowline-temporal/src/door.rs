@@ -29,7 +29,7 @@ use crate::{
     cron::Cron,
     limits::{self, Limits},
     serve::{Calls, Meter},
-    status::Answer,
+    status::{self, Answer},
     stubs::{
         health::{
             HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus,
@@ -129,7 +129,8 @@ macro_rules! calls {
             $(
                 async fn $call(&self, request: Request<$request>) -> Answer<Response<$response>> {
                     poll::in_time(&request)?;
-                    Ok(packed(Box::pin($function(self, request)).await?))
+                    let answer = Box::pin($function(self, request)).await;
+                    Ok(packed(answer.map_err(status::bounded)?))
                 }
             )*
         }

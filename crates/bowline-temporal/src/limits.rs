@@ -36,6 +36,8 @@ pub const HISTORY_PAGE_BYTES: usize = 2 * 1024 * 1024;
 pub const MESSAGE_IN: usize = 16 * 1024 * 1024;
 /// The largest message that is sent.
 pub const MESSAGE_OUT: usize = 64 * 1024 * 1024;
+/// How many bytes a refusal has, about: it travels in headers.
+pub const STATUS: usize = 4 * 1024;
 /// From how many bytes on an answer is packed.
 pub const PACKED_FROM: usize = 16 * 1024;
 /// How many runs stand on one page of a list.

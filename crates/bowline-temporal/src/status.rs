@@ -7,7 +7,10 @@ use prost_wkt_types::Any;
 use temporalio_protos::temporal::api::errordetails::v1 as details;
 use tonic::{Code, Status};
 
-use crate::translate::{Untranslatable, word};
+use crate::{
+    limits,
+    translate::{Untranslatable, word},
+};
 
 /// What a call answers.
 pub(crate) type Answer<T> = Result<T, Status>;
@@ -32,6 +35,37 @@ pub(crate) fn detailed<M: Name>(code: Code, text: impl Into<String>, detail: &M)
     };
     let body = Detailed { code: code.into(), message: message.clone(), details: vec![any] };
     Status::with_details(code, message, body.encode_to_vec().into())
+}
+
+/// The same status in a size that every client reads. It travels in headers, for which clients
+/// have a bound; one that is passed breaks the call instead of telling what was wrong. Most of a
+/// long one is what the client itself has sent.
+pub(crate) fn bounded(status: Status) -> Status {
+    if status.message().len() + status.details().len() <= limits::STATUS {
+        return status;
+    }
+    let message = cut(status.message());
+    let read = Detailed::decode(status.details()).unwrap_or_default();
+    let short = |any: Any| match any.value.len() <= limits::STATUS / 4 {
+        true => any,
+        // What kind of thing went wrong is still said.
+        false => Any { value: Vec::new(), ..any },
+    };
+    let details: Vec<Any> = read.details.into_iter().take(1).map(short).collect();
+    if details.is_empty() {
+        return Status::new(status.code(), message);
+    }
+    let body = Detailed { code: read.code, message: message.clone(), details };
+    Status::with_details(status.code(), message, body.encode_to_vec().into())
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> String {
+    let end = text.floor_char_boundary(limits::STATUS / 4);
+    match end < text.len() {
+        true => format!("{}…", &text[..end]),
+        false => text.to_owned(),
+    }
 }
 
 /// Something given is not acceptable.

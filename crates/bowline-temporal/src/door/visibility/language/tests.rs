@@ -127,3 +127,71 @@ fn a_bad_query_is_named_and_never_a_panic() {
     let nots = "NOT ".repeat(3_000);
     assert!(Query::parse(&nots).unwrap_err().contains("deep"));
 }
+
+/// Queries that clients write, changed here and there: read or refused, and never a panic.
+#[test]
+fn mutated_queries_are_read_or_refused() {
+    const WHOLE: &[&str] = &[
+        "WorkflowId = 'o-17' AND (Total BETWEEN 1 AND 40 OR NOT Rush = true) ORDER BY CloseTime",
+        "ExecutionStatus IN ('Failed', 'Completed') AND StartTime >= '2023-11-14T22:13:20.5+02:00'",
+        "`City` STARTS_WITH 'Kö' AND Missing IS NOT NULL GROUP BY ExecutionStatus",
+        "WorkflowType = 'it''s' OR WorkflowType = \"it\\\"s\" ORDER BY StartTime ASC",
+        "RootWorkflowId NOT STARTS_WITH 'x' AND Total != -1.5e300",
+    ];
+    const PARTS: &[&str] = &[
+        "'",
+        "\"",
+        "`",
+        "\\",
+        "(",
+        ")",
+        ",",
+        " NOT ",
+        " AND ",
+        " OR ",
+        " IN (",
+        " BETWEEN ",
+        "=",
+        "<=",
+        "!=",
+        "é",
+        "\u{1f600}",
+        "\0",
+        "-",
+        "9999999999999999999999",
+        "1e999",
+        "NaN",
+        "'9999-12-31T23:59:59Z'",
+        "'-262143-01-01T00:00:00Z'",
+        "ORDER BY",
+        "IS NULL",
+    ];
+    let times = std::env::var("BOWLINE_FUZZ").map_or(1, |text| text.parse().unwrap());
+    let (head, kin) = (head(), Kin { parent: Some("shop-1".into()), root: None });
+    for seed in 0..20_000_u64 * times {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut below = |most: usize| {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % most
+        };
+        let mut text: Vec<char> = WHOLE[below(WHOLE.len())].chars().collect();
+        for _ in 0..=below(4) {
+            let at = below(text.len() + 1);
+            let to = text.len().min(at + below(12));
+            let part = match below(3) {
+                0 => String::new(),
+                1 => PARTS[below(PARTS.len())].to_owned(),
+                _ => WHOLE[below(WHOLE.len())].chars().skip(below(40)).take(below(40)).collect(),
+            };
+            text.splice(at..to, part.chars());
+        }
+        let text: String = text.into_iter().collect();
+        let read = std::panic::catch_unwind(|| {
+            let Ok(query) = Query::parse(&text) else { return };
+            let _ = (query.accepts(&head, &kin), query.filter(), query.asks_for_kin());
+        });
+        assert!(read.is_ok(), "seed {seed} panics: {text:?}");
+    }
+}
