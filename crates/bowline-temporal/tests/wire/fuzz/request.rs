@@ -69,7 +69,13 @@ fn seed<Q: Message + Name>(request: Q) -> Seed {
 /// A message with these fields, in this namespace.
 macro_rules! ask {
     ($request:ident { $($field:ident: $value:expr),* $(,)? }) => {
-        seed($request { namespace: SPACE.into(), $($field: $value,)* ..Default::default() })
+        seed({
+            // Some have no other fields.
+            #[allow(clippy::needless_update)]
+            let request =
+                $request { namespace: SPACE.into(), $($field: $value,)* ..Default::default() };
+            request
+        })
     };
 }
 
