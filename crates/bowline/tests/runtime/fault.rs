@@ -86,11 +86,11 @@ fn code_that_looks_without_an_await_is_not_told_by_a_dead_process() {
 }
 
 #[test]
-fn before_it_is_decided_nothing_is_cancelled_and_lost_work_is_begun_again() {
+fn lost_work_is_not_begun_again_while_a_cancel_waits_to_be_decided() {
     bowline::test::run(app(), async |t| {
         t.once(Point::before(Phase::Decided).of(ship), Fault::Crash);
         let tree = called_back(t).await;
-        assert_eq!((rung(&tree), t.attempts(ship)), (Some(Rung::Signal), 2), "{tree}");
+        assert_eq!((rung(&tree), t.attempts(ship)), (Some(Rung::Waiting), 1), "{tree}");
     });
 }
 
