@@ -16,7 +16,7 @@ use bowline_store::{
     Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
     Committed, Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Listeners, Page,
     Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
-    Shelf, Shelve, Store, Subtree, Sweep, Swept, Word, memory::MemoryStore,
+    Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp, Word, memory::MemoryStore,
 };
 use tokio::runtime::Handle;
 
@@ -70,6 +70,10 @@ impl Store for Wire {
 
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.call("claim_runs", move |line| line.then(line.rows.claim_runs(claim)), Err)
+    }
+
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        self.call("take_up", move |line| line.then(line.rows.take_up(take)), Err)
     }
 
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {

@@ -9,10 +9,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{CommitId, Epoch, Message, Number, RunId, Time, Version};
 use bowline_store::{
-    Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed, Error,
-    Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting, Read,
-    Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
-    Sweep, Swept, Word,
+    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
+    Committed, Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted,
+    Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store,
+    Subtree, Sweep, Swept, TakeUp, Word,
 };
 use parking_lot::Mutex;
 
@@ -220,8 +220,16 @@ impl Store for Witness {
         self.inner.lend(ask);
     }
 
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
+        self.inner.attest(attest)
+    }
+
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.inner.claim_runs(claim)
+    }
+
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        self.inner.take_up(take)
     }
 
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {
