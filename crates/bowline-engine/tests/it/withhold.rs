@@ -231,7 +231,8 @@ async fn a_remote_worker_gets_nothing_before_the_cancel_is_taken_in() {
         assert!(polled(&engine).await.is_none(), "the other one waits for the decision");
         let failed = Ending::Failed(Failure::new("no"));
         engine.end_activity(taken.token.as_slice(), failed).await.expect("the report is taken");
-        stage.advance(60);
+        // Longer than the pause before a retry, and shorter than a turn may take.
+        stage.advance(5);
         assert!(polled(&engine).await.is_none(), "and so does a retry");
         remote::answer(&engine, &turn, Vec::new()).await;
         until(&engine, run, "WorkflowCancelRequested").await;
