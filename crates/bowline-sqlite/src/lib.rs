@@ -85,6 +85,8 @@ pub struct SqliteStore {
     pen: Arc<Pen>,
     orders: mpsc::Sender<Order>,
     questions: mpsc::Sender<Question>,
+    /// Questions of those that list, which have a reader of their own.
+    lists: mpsc::Sender<Question>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Every thread of this store has one end; the other hears when the last is gone.
     alive: mpsc::WeakSender<()>,
@@ -126,17 +128,19 @@ impl SqliteStore {
         let shared = Arc::new(Shared::new(path.to_owned(), settings));
         let (alive, gone) = mpsc::channel(1);
         let held = (lock, alive);
-        let readers: Vec<Slot> =
-            (0..shared.settings.readers.max(1)).map(|_| Slot::default()).collect();
+        let count = shared.settings.readers.max(1);
+        let readers: Vec<Slot> = (0..=count).map(|_| Slot::default()).collect();
         let hand = Hand::open(&shared, &held, &readers)?;
         let index = load::index(db::Db::new(&hand.connection, &shared.counters))?;
         let mind = tx::Mind { index, ..tx::Mind::default() };
         let (orders, order) = mpsc::channel(limits::CALLS_MAX);
         let (questions, question) = mpsc::channel(limits::READS_MAX);
-        let question = Arc::new(Mutex::new(question));
+        let (lists, list) = mpsc::channel(limits::READS_MAX);
+        let (question, list) = (Arc::new(Mutex::new(question)), Arc::new(Mutex::new(list)));
         let mut threads = Vec::new();
-        for reader in &readers {
-            let (question, shared) = (question.clone(), shared.clone());
+        for (at, reader) in readers.iter().enumerate() {
+            let asked = if at < count { &question } else { &list };
+            let (question, shared) = (asked.clone(), shared.clone());
             let (reader, held) = (reader.clone(), held.clone());
             threads.push(begin("bowline-reader", move || {
                 reader::work(&reader, &question, &shared);
@@ -155,7 +159,7 @@ impl SqliteStore {
         })?);
         let threads = Mutex::new(threads);
         let gone = Arc::new(tokio::sync::Mutex::new(gone));
-        Ok(Self { shared, pen, orders, questions, threads, alive, gone })
+        Ok(Self { shared, pen, orders, questions, lists, threads, alive, gone })
     }
 
     /// Does what was asked before, and closes the file; whoever calls later is answered with
@@ -183,6 +187,7 @@ impl SqliteStore {
             // A queue that is full needs no wake-up: its thread is awake.
             let _ = self.send(Order::Wake);
             let _ = self.questions.try_send(Box::new(|_| {}));
+            let _ = self.lists.try_send(Box::new(|_| {}));
         }
     }
 }

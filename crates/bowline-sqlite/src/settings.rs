@@ -17,7 +17,7 @@ pub struct Settings {
     /// How long a writer waits at a time while another connection (a backup, a shell) has the
     /// file. It tries several times before it answers [`Error::Busy`].
     pub busy: Duration,
-    /// How many connections read beside the writer.
+    /// How many connections read beside the writer. Lists of runs have one more of their own.
     pub readers: usize,
     /// How much of the file the writer keeps in memory, in bytes.
     pub cache: usize,

@@ -9,7 +9,10 @@ use bowline_store::{
     Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
     Sweep, Swept, TakeUp, stored::Weight,
 };
-use tokio::sync::{mpsc::error::TrySendError, oneshot};
+use tokio::sync::{
+    mpsc::{self, error::TrySendError},
+    oneshot,
+};
 
 use crate::{
     SqliteStore,
@@ -19,7 +22,8 @@ use crate::{
     db::{Db, Outcome},
     find,
     fire::{Fire, fire},
-    guard, leftovers, member, post, read, reader,
+    guard, leftovers, member, post, read,
+    reader::{self, Question},
     settle::settle,
     shelf, sweep,
     writer::Order,
@@ -101,13 +105,28 @@ impl SqliteStore {
         &self,
         read: impl FnOnce(Db<'_>) -> Outcome<T> + Send + 'static,
     ) -> Answer<Result<T>> {
+        Self::asking(&self.questions, read)
+    }
+
+    /// Asks the reader of lists, so that nobody else waits while one is made.
+    fn listing<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(Db<'_>) -> Outcome<T> + Send + 'static,
+    ) -> Answer<Result<T>> {
+        Self::asking(&self.lists, read)
+    }
+
+    fn asking<T: Send + 'static>(
+        questions: &mpsc::Sender<Question>,
+        read: impl FnOnce(Db<'_>) -> Outcome<T> + Send + 'static,
+    ) -> Answer<Result<T>> {
         let (reply, answer) = oneshot::channel();
         let question = reader::question(read, reply);
-        match self.questions.try_send(question) {
+        match questions.try_send(question) {
             Ok(()) => Box::pin(async move { answer.await.unwrap_or(Err(Error::Shut)) }),
             Err(TrySendError::Closed(_)) => Box::pin(async { Err(Error::Shut) }),
             Err(TrySendError::Full(question)) => {
-                let questions = self.questions.clone();
+                let questions = questions.clone();
                 Box::pin(async move {
                     questions.send(question).await.map_err(|_| Error::Shut)?;
                     answer.await.unwrap_or(Err(Error::Shut))
@@ -226,7 +245,7 @@ impl Store for SqliteStore {
     }
 
     fn find(&self, filter: Filter) -> Answer<Result<Page>> {
-        self.reading(move |db| find::find(db, &filter))
+        self.listing(move |db| find::find(db, &filter))
     }
 
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>> {
@@ -253,5 +272,45 @@ impl Store for SqliteStore {
             // Nothing is ever sent: this hears the last end being dropped.
             let _ = gone.lock().await.recv().await;
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use bowline_core::Namespace;
+    use bowline_store::RunKey;
+
+    use super::*;
+    use crate::Settings;
+
+    /// A list takes as long as it takes, and another waits behind it. Whoever reads a run, or
+    /// writes, does not.
+    #[tokio::test]
+    async fn lists_take_no_reader_from_others() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let settings = Settings { readers: 1, ..Settings::default() };
+        let store = SqliteStore::open_with(folder.path().join("store.db"), settings).expect("open");
+        let (begun, begins) = sync_channel(1);
+        let (go_on, held) = sync_channel::<()>(1);
+        let slow = store.listing(move |_| {
+            let _ = begun.send(());
+            let _ = held.recv();
+            Ok(())
+        });
+        begins.recv().expect("it has begun");
+        let mut list = store.find(Filter { limit: 1, ..Filter::default() });
+        let run = RunId { namespace: Namespace(1), uuid: 1 };
+        let read = store.read(Read::head(RunKey::Run(run))).await.expect("it is answered");
+        assert!(read.is_none());
+        store.fire(Time(1), 1).await.expect("it is answered");
+        let waits = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(list.as_mut().poll(context).is_pending())
+        });
+        assert!(waits.await, "it was not the list that made room");
+        go_on.send(()).expect("it waits");
+        slow.await.expect("it is answered");
+        assert!(list.await.expect("it is answered").runs.is_empty());
     }
 }

@@ -290,6 +290,7 @@ macro_rules! conformance {
             pages_show_every_run_once
             pages_hold_while_runs_come_and_go
             a_list_goes_on_behind_what_is_not_meant
+            a_page_looks_at_so_many_runs_and_no_more
             a_list_shows_heads
         }
         $crate::conformance_group! { $open, ask:

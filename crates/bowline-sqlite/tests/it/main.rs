@@ -8,6 +8,7 @@ mod corrupt;
 mod cost;
 mod full;
 mod group;
+mod list;
 mod log;
 mod mark;
 mod model;

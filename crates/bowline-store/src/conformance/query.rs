@@ -197,6 +197,47 @@ pub fn a_list_goes_on_behind_what_is_not_meant(harness: &dyn Harness) {
     assert_eq!(seen.len(), Page::LOOKS_MAX + 20, "more than one page looks at");
 }
 
+/// Thousands of runs are not what somebody looks for. A page says so after so many of them,
+/// whatever is asked for that no index knows, and does not look at the others before it answers.
+pub fn a_page_looks_at_so_many_runs_and_no_more(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let tag = ("city", SearchValue::Keyword("rome".into()));
+    let mut first = named(birth(world.run_id(), "needle-1", world.now()), "other", "q2");
+    started(&mut first).expect("it begins").search = attributes([tag.clone()]);
+    let needle = world.begin(first);
+    world.close(needle, Status::Completed);
+    world.tick(1);
+    let now = world.now();
+    let births = (0..2 * Page::LOOKS_MAX + 50).map(|at| {
+        let birth = birth(world.run_id(), &format!("hay-{at}"), now);
+        Posting::Start(Box::new(world.starting(birth)))
+    });
+    for posted in block_on(world.store().post(births.collect())) {
+        posted.expect("it starts");
+    }
+    let city = vec![(tag.0.to_owned(), tag.1)];
+    let (name, queue) = (Some("other".into()), Some("q2".into()));
+    let needles = [
+        Filter { name: name.clone(), ..all() },
+        Filter { queue, ..all() },
+        Filter { search: city, ..all() },
+        Filter { statuses: vec![Status::Completed], ..all() },
+        Filter { name, quarantined: Some(false), ..all() },
+    ];
+    let newest = needles.map(|filter| Filter { order: Order::Newest, ..filter });
+    for filter in newest {
+        let mut after = None;
+        for _ in 0..2 {
+            let page = find(&world, Filter { after, ..filter.clone() });
+            assert!(page.runs.is_empty() && page.next.is_some(), "{filter:?}: {page:?}");
+            after = page.next;
+        }
+        let last = find(&world, Filter { after, ..filter.clone() });
+        let seen: Vec<RunId> = last.runs.iter().map(|head| head.run).collect();
+        assert_eq!((seen, last.next), (vec![needle], None), "{filter:?}");
+    }
+}
+
 /// Every page of a list.
 fn turned(world: &World<'_>, filter: Filter) -> Vec<RunId> {
     let (mut seen, mut after, mut pages) = (Vec::new(), filter.after, 0);
