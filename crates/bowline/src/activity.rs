@@ -20,12 +20,11 @@ use crate::{
 pub use context::{ActivityCtx, ActivityInfo};
 pub use form::Method;
 
-/// A function that can be an activity; implemented by the functions themselves.
+/// A function that can be an activity. Functions implement it by themselves.
 ///
-/// The forms are `async fn()`, `(I)`, `(ActivityCtx)`, `(ActivityCtx, I)`, and with shared state
-/// `(&self)`, `(&self, I)`, `(&self, ActivityCtx)`, `(&self, ActivityCtx, I)`. It returns
-/// `Result<T, E>` with an error that serde can write and read, or
-/// [`bowline::Result`](crate::Result).
+/// Write `async fn()`, `(I)`, `(ActivityCtx)` or `(ActivityCtx, I)`, or with shared state
+/// `(&self)`, `(&self, I)`, `(&self, ActivityCtx)` or `(&self, ActivityCtx, I)`. Return `Result<T,
+/// E>` with an error that serde can write and read, or [`bowline::Result`](crate::Result).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an activity",
     label = "not an activity",
@@ -36,13 +35,13 @@ pub use form::Method;
             read, or `bowline::Result<T>`"
 )]
 pub trait Activity<M>: Copy + Send + Sync + 'static {
-    /// What it is called with; `()` for functions without input.
+    /// What you call it with; `()` for functions without input.
     type Input;
     /// What it returns.
     type Output: DeserializeOwned + 'static;
     /// What it fails with.
     type Error: Carried;
-    /// Exactly what it returns: a `Result` of these two, in one of the forms that there are.
+    /// Exactly what it returns: a `Result` of the two above, in one of the possible forms.
     type Returned: Returned<Output = Self::Output, Error = Self::Error>;
 
     #[doc(hidden)]

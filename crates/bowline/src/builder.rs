@@ -30,6 +30,8 @@ type MakeActivity = Box<dyn FnOnce(&States) -> Result<Arc<dyn ActivityCode>, Str
 type MakeWorkflow = Box<dyn FnOnce(Arc<App>) -> Arc<dyn WorkflowCode> + Send>;
 
 /// A program that has not started yet; see [`Bowline::open`].
+///
+/// Register what it can run, then call [`start`](Self::start) or [`run`](Self::run).
 #[must_use = "nothing runs until `.start()` or `.run()`"]
 pub struct Builder {
     place: Place,
@@ -76,7 +78,7 @@ impl Builder {
         }
     }
 
-    /// What activities that are methods of `S` are called on. One value of each type.
+    /// Gives activities that are methods of `S` the value to be called on. One value for each type.
     pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
         if !self.states.add(state) {
             let name = type_name::<S>();
@@ -85,7 +87,7 @@ impl Builder {
         self
     }
 
-    /// Runs this workflow, under the last part of its path as its durable name.
+    /// Registers a workflow. Its durable name is the last part of the function's path.
     pub fn workflow<F, M>(self, workflow: F) -> Self
     where
         F: Workflow<M>,
@@ -93,7 +95,7 @@ impl Builder {
         self.workflow_with(workflow, |options| options)
     }
 
-    /// Runs this workflow, with a name of its own.
+    /// Registers a workflow with options, such as a durable name of your choice.
     pub fn workflow_with<F, M>(
         mut self,
         workflow: F,
@@ -118,7 +120,7 @@ impl Builder {
         self
     }
 
-    /// Runs this activity, under the last part of its path as its durable name, or
+    /// Registers an activity. Its durable name is the last part of the function's path, or
     /// `Type::method`.
     pub fn activity<F, M>(self, activity: F) -> Self
     where
@@ -127,7 +129,7 @@ impl Builder {
         self.activity_with(activity, |options| options)
     }
 
-    /// Runs this activity, with a name, queue or limits of its own.
+    /// Registers an activity with options: a durable name, a queue, a timeout, a retry policy.
     pub fn activity_with<F, M>(
         mut self,
         activity: F,
@@ -159,7 +161,7 @@ impl Builder {
         self
     }
 
-    /// Works on a queue of that name, with at most this many activities at once.
+    /// Works on this queue, with at most this many activities at once.
     pub fn queue(mut self, queue: impl Into<String>, slots: usize) -> Self {
         let queue = Queue::from(queue.into());
         if slots == 0 {
@@ -169,7 +171,7 @@ impl Builder {
         self
     }
 
-    /// Starts at most this many activities of a queue per second.
+    /// Starts at most this many activities of this queue per second.
     pub fn queue_rate(mut self, queue: impl Into<String>, per_second: u32) -> Self {
         let queue = Queue::from(queue.into());
         if per_second == 0 {
@@ -179,36 +181,38 @@ impl Builder {
         self
     }
 
-    /// What this process calls itself, in histories and lists.
+    /// Names this process, in histories and lists.
     pub fn identity(self, identity: impl Into<String>) -> Self {
         let identity = identity.into();
         self.set(move |engine| engine.identity(identity.clone()))
     }
 
-    /// How long closed runs are kept; for ever, unless this is said.
+    /// Deletes closed runs once they have been closed for this long. Without it they are kept for
+    /// ever.
     pub fn retention(self, kept: Duration) -> Self {
         self.set(move |engine| engine.retention(kept))
     }
 
-    /// Which build of your code this is: a version, or the hash of a commit. A run that another
-    /// build could not go on with is tried by this one at once; without a name, any new process
-    /// tries it, after a pause that grows with the tries.
+    /// Names the build of your code: a version, or the hash of a commit. This process tries at once
+    /// every run that another build could not continue. Without a name, a new process tries such a
+    /// run after a pause that grows with the tries.
     pub fn build(self, build: impl Into<String>) -> Self {
         let build = build.into();
         self.set(move |engine| engine.build(build.clone()))
     }
 
-    /// How many runs stay in memory between turns.
+    /// Keeps at most this many runs in memory between turns.
     pub fn cached_runs(self, most: usize) -> Self {
         self.set(move |engine| engine.cached_runs(most))
     }
 
-    /// How many threads run workflow code.
+    /// Runs workflow code on this many threads.
     pub fn workflow_threads(self, threads: usize) -> Self {
         self.set(move |engine| engine.threads(threads))
     }
 
-    /// How long one step of a workflow may keep its thread before it counts as stuck.
+    /// Treats a workflow as stuck if one step keeps its thread for longer than this; 30 seconds by
+    /// default.
     pub fn stuck_after(self, span: Duration) -> Self {
         self.set(move |engine| engine.stuck_after(span))
     }
@@ -244,7 +248,7 @@ impl Builder {
     /// Opens the store and begins to work.
     ///
     /// # Errors
-    /// If the store cannot be opened, or something that was registered is not acceptable: the
+    /// If the store cannot be opened, or something that you registered is not acceptable: the
     /// message says what to change. Nothing has begun then.
     pub async fn start(self) -> Result<Bowline, ClientError> {
         let Parts { app, activities, workflows, queues, settings, place } = self.parts()?;
@@ -264,7 +268,7 @@ impl Builder {
         Ok(Bowline::new(engine, app, store).with_joint(joint))
     }
 
-    /// Starts, works until ctrl-c, and then lets running activities finish for a while.
+    /// Starts, works until ctrl-c, and then gives running activities 30 seconds to finish.
     ///
     /// # Errors
     /// As [`start`](Self::start).

@@ -7,8 +7,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Ended, Error, Failure, name};
 
-/// An error that a history can hold and give back: any `std::error::Error` that serde can write
-/// and read, and [`Failure`].
+/// An error that a history can keep and give back: any `std::error::Error` that serde can write and
+/// read, and [`Failure`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as the error of an activity or workflow",
     label = "not an error that can be stored",

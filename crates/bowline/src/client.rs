@@ -32,7 +32,7 @@ pub use start::{IfClosed, IfExists, StartCall};
 pub(crate) use start::{begun, unreadable};
 pub use tree::{CancelTree, CancelledActivity, CancelledRun, UnseenAttempt};
 
-/// A running program: everything can be asked of it. Cheap to clone.
+/// A running program: start, find, query and cancel runs through it. Cheap to clone.
 #[derive(Clone)]
 pub struct Bowline {
     engine: Engine,
@@ -42,14 +42,14 @@ pub struct Bowline {
 }
 
 impl Bowline {
-    /// All state in this SQLite file, which is made if it is not there, and which one process at a
-    /// time may have open; or, with the feature `postgres`, in the database of a
-    /// `postgres://user@host/database`, for any number of processes at once.
+    /// Keeps all state in this SQLite file, which is made if it is missing, and which one process
+    /// at a time may have open. With the feature `postgres`, give `postgres://user@host/database`
+    /// instead, for any number of processes at once.
     pub fn open(place: impl AsRef<Path>) -> Builder {
         Builder::new(Place::At(place.as_ref().to_owned()))
     }
 
-    /// All state in a store of the caller's own making; `bowline-store` says what one must do.
+    /// Keeps all state in a store of your own; `bowline-store` says what one must do.
     pub fn on(store: Arc<dyn Store>) -> Builder {
         Builder::new(Place::Store(store))
     }
@@ -75,7 +75,7 @@ impl Bowline {
         &self.engine
     }
 
-    /// Starts a run of a workflow, by the path of its function, under an id of the caller's.
+    /// Starts a run of a workflow, by the path of its function, under an id of your choice.
     pub fn start<F, M>(
         &self,
         workflow: F,
@@ -91,8 +91,8 @@ impl Bowline {
         StartCall::new(self.clone(), name, id.into(), input.give())
     }
 
-    /// The newest run of a workflow id, to be asked with the types of that workflow. Whether there
-    /// is one is found out when something is asked.
+    /// Addresses the newest run of a workflow id, with the types of this workflow. Whether there is
+    /// one shows when you ask it something.
     pub fn attach<F, M>(&self, workflow: F, id: impl Into<String>) -> Run<F::Output, F::Error>
     where
         F: Workflow<M>,
@@ -103,20 +103,20 @@ impl Bowline {
         Run::current(self.clone(), name, id.into())
     }
 
-    /// The newest run of a workflow id, whatever its workflow is.
+    /// Addresses the newest run of a workflow id, whatever its workflow is.
     pub fn run(&self, id: impl Into<String>) -> AnyRun {
         AnyRun::current(self.clone(), id.into())
     }
 
-    /// Lists runs, newest first; filters are given to what this returns.
+    /// Lists runs, newest first. Add filters to what this returns.
     pub fn list(&self) -> List {
         List::new(self.clone())
     }
 
-    /// The receipt of a cancel, by the id that it had.
+    /// Finds the receipt of a cancel again, by its id.
     ///
     /// # Errors
-    /// If the id is not one of a receipt.
+    /// If the text is not the id of a receipt.
     pub fn receipt(&self, id: &str) -> Result<Receipt, ClientError> {
         let parsed = u128::from_str_radix(&id.replace('-', ""), 16);
         let id = parsed
@@ -124,8 +124,8 @@ impl Bowline {
         Ok(Receipt::new(self.clone(), ReceiptId(id)))
     }
 
-    /// Whatever should not be there at all: work of closed runs that nobody told to stop, children
-    /// that outlived a parent which wanted them told. Empty after any fault.
+    /// Looks for work that should not exist: work of closed runs that nobody told to stop, and
+    /// children that outlived a parent although they should have been told. Empty after any fault.
     ///
     /// # Errors
     /// If the store fails.
@@ -133,13 +133,13 @@ impl Bowline {
         Ok(CancelTree::new(self.engine.orphans().await?))
     }
 
-    /// What this process has counted since it started: turns, attempts, and how fast cancels
-    /// travelled.
+    /// Returns what this process has counted since it started: turns, attempts, and how fast
+    /// cancels travelled.
     pub fn metrics(&self) -> Metrics {
         self.engine.metrics()
     }
 
-    /// Workflows of open runs that are not registered here, each with how many runs wait for it.
+    /// Lists workflows of open runs that are not registered here, with how many runs wait for each.
     ///
     /// # Errors
     /// If the store fails.
@@ -149,8 +149,8 @@ impl Bowline {
     }
 
     /// Takes no more work, lets running activities finish for this long, gives the rest back, and
-    /// leaves the store, for all clones of this handle. Open runs go on where the store is opened
-    /// next; the file is free for others when this returns.
+    /// leaves the store. This goes for all clones of the handle. Open runs continue where the store
+    /// is opened next; when this returns, the file is free for others.
     ///
     /// # Errors
     /// If the store fails.

@@ -30,11 +30,11 @@ pub struct App {
     pub(crate) registry: Registry,
 }
 
-/// Workflow code's handle on its run. Cheap to clone; it stays on its thread.
+/// A workflow's handle on its run. Cheap to clone; it stays on its thread.
 ///
-/// What it gives is lazy: an activity, timer or child begins when it is first polled, and
-/// **dropping it before it ends cancels it**. In which scope something belongs is decided by where
-/// it is first polled, so the same handle serves the whole run.
+/// Calls are lazy: an activity, timer or child begins when it is first polled, and **dropping it
+/// before it ends cancels it**. A call belongs to the scope in which it is first polled, so one
+/// handle serves the whole run.
 #[derive(Clone)]
 pub struct Ctx {
     inner: Context,
@@ -66,7 +66,8 @@ impl Ctx {
     /// Calls an activity, by the path of its function.
     ///
     /// # Panics
-    /// If it was not registered: another process may have it, and goes on. Nothing is lost.
+    /// If it is not registered. The run continues in another process that has it, or is parked;
+    /// nothing is lost.
     #[track_caller]
     pub fn activity<F, M>(
         &self,
@@ -104,7 +105,8 @@ impl Ctx {
     /// Starts a child, by the path of its workflow's function.
     ///
     /// # Panics
-    /// If it was not registered: another process may have it, and goes on. Nothing is lost.
+    /// If it is not registered. The run continues in another process that has it, or is parked;
+    /// nothing is lost.
     #[track_caller]
     pub fn child<F, M>(
         &self,
@@ -132,7 +134,7 @@ impl Ctx {
         }
     }
 
-    /// Waits for this long, however often the process is restarted meanwhile.
+    /// Waits for this long, however often the process restarts meanwhile.
     pub fn sleep(&self, span: Duration) -> Sleep {
         Sleep::new(self, span)
     }
@@ -142,8 +144,8 @@ impl Ctx {
         self.sleep(at.duration_since(self.now()).unwrap_or_default())
     }
 
-    /// A part of the workflow that is over only when everything that was begun inside it has
-    /// really stopped. See [`Scope::cleanup`] and [`Scope::deadline`].
+    /// Makes a part of the workflow that is over only when everything begun inside it has really
+    /// stopped. See [`Scope::cleanup`] and [`Scope::deadline`].
     pub fn scope<'a, T, E, B>(&self, body: B) -> Scope<'a, T, E>
     where
         T: 'a,
@@ -153,41 +155,41 @@ impl Ctx {
         Scope::new(self, body)
     }
 
-    /// A future that is finished even if it is dropped: the run stays open for it, and no cancel
-    /// reaches what is begun inside. A scope around it is over only after it, and its clean-up is
-    /// told what completed inside, like anything else.
+    /// Finishes a future even if it is dropped: the run stays open for it, and no cancel reaches
+    /// what is begun inside. A scope around it waits for it, and is told in its clean-up what
+    /// completed inside.
     pub fn shield<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Shield<T> {
         self.inner.shield(future)
     }
 
-    /// The signals of a name. Those that came before anybody asked are kept, in order.
+    /// Receives the signals of this name. Those that arrived before you asked are kept, in order.
     pub fn signal<T>(&self, signal: Signal<T>) -> Signals<T> {
         Signals::new(self.inner.signals(signal.name()))
     }
 
-    /// The updates of a name: requests that want an answer.
+    /// Receives the updates of this name: requests that want an answer.
     pub fn update<I, T, E>(&self, update: Update<I, T, E>) -> Updates<I, T, E> {
         Updates::new(self.inner.updates(update.name()))
     }
 
-    /// Answers a query from now on, also after the run has closed: with this value, until it is
-    /// changed through what this gives.
+    /// Answers a query with this value from now on, also after the run has closed. Change the value
+    /// through the handle that this returns.
     pub fn expose<T: serde::Serialize + 'static>(&self, query: Query<T>, value: T) -> Exposed<T> {
         let (shown, exposed) = Exposed::new(value);
         self.inner.expose(query.name(), move |_| value::encode(&*Rc::clone(&shown).borrow()));
         exposed
     }
 
-    /// Closes the run and goes on as a new one of the same workflow id, with a history that begins
-    /// again; it may be another workflow. Never comes back. Clean-ups and shields are finished
-    /// first, and signals that were not received go on with it.
+    /// Closes the run and goes on as a new one with the same workflow id and an empty history; it
+    /// may be another workflow. Never returns. Clean-ups and shields finish first, and signals that
+    /// were not received move on to the new run.
     ///
-    /// A clean-up or a shield may call this too: it is at its end then, and the run goes on as the
-    /// new one when all others are. Unless something else was decided before: a run that was asked
-    /// to cancel is cancelled, and one whose function has returned keeps its result.
+    /// You may also call this in a clean-up or a shield: that one ends there, and the run goes on
+    /// as the new one when all others have ended too. Something that was decided before wins: a run
+    /// that was asked to cancel is cancelled, and one whose function has returned keeps its result.
     ///
     /// # Panics
-    /// If the workflow was not registered, or its input cannot be written as JSON.
+    /// If the workflow is not registered, or its input cannot be written as JSON.
     pub async fn continue_as_new<F, M>(&self, workflow: F, input: impl Give<F::Input>) -> !
     where
         F: Workflow<M>,
@@ -206,39 +208,39 @@ impl Ctx {
         match self.inner.continue_as_new(next).await {}
     }
 
-    /// Another run, by its workflow id: it can be sent signals, and be asked to cancel.
+    /// Addresses another run, by its workflow id, to signal or cancel it.
     pub fn run(&self, workflow_id: impl Into<String>) -> OtherRun {
         OtherRun::new(self.clone(), workflow_id.into())
     }
 
-    /// This moment: the same at every replay.
+    /// Returns the current time, the same at every replay.
     pub fn now(&self) -> SystemTime {
         moment(self.inner.now())
     }
 
-    /// Sixty-four random bits, the same at every replay.
+    /// Returns 64 random bits, the same at every replay.
     pub fn random(&self) -> u64 {
         self.inner.random()
     }
 
-    /// A random UUID, the same at every replay.
+    /// Returns a random UUID, the same at every replay.
     pub fn uuid(&self) -> u128 {
         self.inner.uuid()
     }
 
-    /// True if this run is on the new side of a change of the code. A run that comes here for the
-    /// first time is, and remembers it; one that was past here before the change is not. The
-    /// answer to one name never changes in a run.
+    /// True if this run is on the new side of a change to the code. A run that gets here for the
+    /// first time is, and remembers it; a run that was past here before the change is not. Within a
+    /// run the answer for one name never changes.
     pub fn patched(&self, change: &str) -> bool {
         self.inner.patched(change)
     }
 
-    /// Why the run was asked to cancel, if it was: what a clean-up may want to know.
+    /// Says why the run was asked to cancel, if it was: useful in a clean-up.
     pub fn cause(&self) -> Option<Cause> {
         self.inner.cause()
     }
 
-    /// What this run is.
+    /// Describes this run.
     pub fn info(&self) -> WorkflowInfo {
         let info = self.inner.info();
         WorkflowInfo {
@@ -258,7 +260,7 @@ impl Ctx {
     }
 }
 
-/// What a run is.
+/// Describes a run; see [`Ctx::info`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkflowInfo {
@@ -266,15 +268,15 @@ pub struct WorkflowInfo {
     pub workflow: String,
     /// The workflow id.
     pub workflow_id: String,
-    /// The run.
+    /// The id of the run.
     pub run: String,
-    /// Which try this is, from 1.
+    /// The number of the try, from 1.
     pub attempt: u32,
     /// The workflow id of the run that started this one.
     pub parent: Option<String>,
-    /// When it will be cancelled, if it is still open.
+    /// When the run will be cancelled, if it is still open then.
     pub deadline: Option<SystemTime>,
-    /// How many events its history has by now: what to look at before continuing as new.
+    /// How many events its history has so far: look at it to decide when to continue as new.
     pub events: u64,
 }
 

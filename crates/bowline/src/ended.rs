@@ -17,8 +17,8 @@ pub type Outcome<T, E = Failure> = Result<T, Ended<E>>;
 
 /// How a call or a run ended, if not with a value.
 ///
-/// Not a `std::error::Error`, so that no `?` turns a cancel into a failure by accident: in a
-/// workflow `?` makes an [`Error`](crate::Error) of it, which keeps apart what is apart here.
+/// It is not a `std::error::Error`, so that no `?` turns a cancel into a failure by accident. In a
+/// workflow, `?` turns it into an [`Error`](crate::Error), which keeps the same distinctions.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Ended<E = Failure> {
@@ -26,19 +26,19 @@ pub enum Ended<E = Failure> {
     Failed(E),
     /// It was cancelled, with clean-up; a passed deadline is a cancel too.
     Cancelled(Cause),
-    /// A limit of the activity or run was passed.
+    /// It passed a time limit.
     TimedOut(Timeout),
     /// Its code panicked.
     Panicked(Failure),
     /// It was terminated, without clean-up.
     Terminated(Cause),
-    /// It ended with something that cannot be read as an `E`, or was given something that cannot
-    /// be read.
+    /// It ended with something that does not read as an `E`, or was given something that does not
+    /// read.
     Broken(Failure),
 }
 
 impl<E> Ended<E> {
-    /// Why it was cancelled or terminated, if it was.
+    /// Returns why it was cancelled or terminated, if it was.
     pub fn cause(&self) -> Option<&Cause> {
         match self {
             Self::Cancelled(cause) | Self::Terminated(cause) => Some(cause),
@@ -51,7 +51,7 @@ impl<E> Ended<E> {
         matches!(self, Self::Cancelled(_))
     }
 
-    /// The same, with another error.
+    /// Converts the error and keeps everything else.
     pub fn map<W>(self, change: impl FnOnce(E) -> W) -> Ended<W> {
         match self {
             Self::Failed(error) => Ended::Failed(change(error)),

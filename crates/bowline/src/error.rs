@@ -4,28 +4,29 @@ use std::{error::Error as StdError, fmt};
 
 use crate::{Ended, Failure, Stopped, carry};
 
-/// What workflows return, and activities may.
+/// What workflows return, and what activities may return.
 pub type Result<T, E = Failure> = std::result::Result<T, Error<E>>;
 
-/// What a workflow ends with, if not with a value. Made by `?` or `.into()` from the [`Ended`] of
-/// a call, from a [`Stopped`] scope, or from an error; what was cancelled stays cancelled.
+/// How a workflow ends, if not with a value. `?` or `.into()` makes it from the [`Ended`] of a
+/// call, from a [`Stopped`] scope, or from a `std::error::Error`; what was cancelled stays
+/// cancelled.
 ///
-/// Not a `std::error::Error`, so that a cancel cannot become somebody else's failure by `?`.
+/// It is not a `std::error::Error`, so that no `?` turns a cancel into a failure elsewhere.
 pub struct Error<E = Failure>(pub(crate) Ended<E>);
 
 impl<E> Error<E> {
-    /// How it ended.
+    /// Says how it ended.
     pub fn ended(&self) -> &Ended<E> {
         &self.0
     }
 
-    /// How it ended.
+    /// Says how it ended.
     pub fn into_ended(self) -> Ended<E> {
         self.0
     }
 }
 
-/// `Ok` of [`Result<T>`], for places where the error's type cannot be inferred.
+/// `Ok` of [`Result<T>`], for places where the compiler cannot infer the error's type.
 #[expect(non_snake_case, reason = "it stands for the variant")]
 pub fn Ok<T>(value: T) -> Result<T> {
     Result::Ok(value)

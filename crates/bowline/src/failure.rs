@@ -10,20 +10,20 @@ use crate::{
     name,
 };
 
-/// An error of user code as it is stored: a message, a kind, and what it followed from.
+/// An error of user code as it is stored: a message, a kind, and its sources.
 ///
-/// Made from any `std::error::Error` by `?`, or with [`Failure::new`]. It is not a
-/// `std::error::Error` itself; [`Failure::into_error`] makes one of it.
+/// `?` makes it from any `std::error::Error`, and [`Failure::new`] from a text. It is not a
+/// `std::error::Error` itself; [`Failure::into_error`] turns it into one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure(pub(crate) Raw);
 
 impl Failure {
-    /// A failure with nothing but a message.
+    /// Makes a failure with nothing but a message.
     pub fn new(message: impl Into<String>) -> Self {
         Self(Raw::new(message))
     }
 
-    /// The same failure, of a named kind: retry policies may name it.
+    /// Names its kind, which retry policies can refer to.
     pub fn of_kind(self, kind: impl Into<String>) -> Self {
         Self(self.0.kind(kind))
     }
@@ -33,27 +33,27 @@ impl Failure {
         &self.0.message
     }
 
-    /// The error's type, for programs; empty if nobody said.
+    /// The name of the error's type, for programs; empty if there is none.
     pub fn kind(&self) -> &str {
         &self.0.kind
     }
 
-    /// Where it happened, as `file:line:column`, if that is known.
+    /// Where it happened, as `file:line:column`, if known.
     pub fn location(&self) -> Option<&str> {
         Some(self.0.trace.as_str()).filter(|place| !place.is_empty())
     }
 
-    /// What it followed from.
+    /// The error that caused it.
     pub fn source(&self) -> Option<Self> {
         self.0.source.as_deref().cloned().map(Self)
     }
 
-    /// The error that it was made of, if that was an `E` that could be stored.
+    /// Returns the error that it was made of, if that was an `E` that could be stored.
     pub fn downcast<E: DeserializeOwned>(&self) -> Option<E> {
         (self.0.kind == name::kind::<E>()).then(|| carry::details(&self.0)).flatten()
     }
 
-    /// The same as a `std::error::Error`.
+    /// Turns it into a `std::error::Error`.
     pub fn into_error(self) -> FailureError {
         FailureError(self)
     }
@@ -88,7 +88,7 @@ impl fmt::Debug for Failure {
 pub struct FailureError(Failure);
 
 impl FailureError {
-    /// The failure.
+    /// Returns the failure.
     pub fn failure(&self) -> &Failure {
         &self.0
     }

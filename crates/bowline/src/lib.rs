@@ -1,9 +1,9 @@
 //! Durable workflows that really stop when told to.
 //!
-//! A workflow is an `async fn` that survives crashes: what it has done is kept in one SQLite file,
-//! and a new process goes on where the old one died. An activity is an `async fn` that does the
-//! work. Both are stopped at any moment, from anywhere, and it is known when nothing of them runs
-//! any more.
+//! A workflow is an `async fn` that survives crashes: what it has done is kept in one SQLite file
+//! (or a Postgres database), and a new process continues where the old one died. An activity is an
+//! `async fn` that does the work. You can stop both at any moment, from anywhere, and you are told
+//! when nothing is left running.
 //!
 //! ```
 //! use bowline::prelude::*;
@@ -27,8 +27,8 @@
 //! # }
 //! ```
 //!
-//! The [`manual`] begins where this ends: ten short chapters on what happens on a crash, on a
-//! cancel, and on the usual mistakes.
+//! Continue with the [`manual`]: ten short chapters on what to write, and what happens on a crash,
+//! on a cancel, and on the usual mistakes.
 
 mod activity;
 mod builder;

@@ -4,14 +4,14 @@ use bowline_replay::LocalFuture;
 
 pub use bowline_replay::{Either, either, join, join_all, try_join_all};
 
-/// The first of many futures of one kind, and its place. The others are dropped, and so cancelled,
-/// with code `select_lost`.
+/// Waits for the first of many futures of one kind, and returns its index and value. The others are
+/// dropped, and so cancelled, with the code `select_lost`.
 pub async fn race<F: Future>(futures: impl IntoIterator<Item = F>) -> (usize, F::Output) {
     let boxed = futures.into_iter().map(|future| -> LocalFuture<'_, _> { Box::pin(future) });
     bowline_replay::race(boxed).await
 }
 
-/// Waits for the first of several futures, and goes on with its branch.
+/// Waits for the first of several futures, and runs its branch.
 ///
 /// ```text
 /// select! {
@@ -20,9 +20,10 @@ pub async fn race<F: Future>(futures: impl IntoIterator<Item = F>) -> (usize, F:
 /// }
 /// ```
 ///
-/// They are polled from top to bottom, never at random, so that a run can be replayed. The losers
-/// are dropped before the branch begins, and so cancelled, with code `select_lost`. Any futures
-/// will do, `async {}` blocks included; `return`, `break`, `continue` and `?` work in the branches.
+/// The futures are polled from top to bottom, never at random, so that a run can be replayed. The
+/// losers are dropped before the branch begins, and so cancelled, with the code `select_lost`. Any
+/// futures will do, `async {}` blocks included; `return`, `break`, `continue` and `?` work in the
+/// branches.
 #[macro_export]
 macro_rules! select {
     // The futures, nested: the first, or the first of the rest.
@@ -75,7 +76,7 @@ macro_rules! select {
     ($($input:tt)+) => { $crate::select!(@read [] [] $($input)+) };
 }
 
-/// Waits for all of two to eight futures of any kinds, and gives their values as a tuple.
+/// Waits for all of two to eight futures of any kinds, and returns their values as a tuple.
 #[macro_export]
 macro_rules! join {
     (@tuple $e:expr) => { ($e.await,) };

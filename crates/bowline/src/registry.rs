@@ -20,7 +20,8 @@ pub(crate) struct Registry {
     workflows: BTreeMap<TypeId, Name>,
 }
 
-/// How an activity is called unless the call says otherwise; given at its registration.
+/// How to call an activity unless the call says otherwise; see
+/// [`Builder::activity_with`](crate::Builder::activity_with).
 #[derive(Clone, Debug, Default)]
 #[must_use = "give it back to the registration"]
 pub struct ActivityOptions {
@@ -31,29 +32,29 @@ pub struct ActivityOptions {
 }
 
 impl ActivityOptions {
-    /// The durable name, instead of the one that is made of the function's path.
+    /// Sets the durable name, in place of the one made from the function's path.
     pub fn name(self, name: impl Into<String>) -> Self {
         Self { name: Name::from(name.into()), ..self }
     }
 
-    /// The queue that its calls wait in.
+    /// Sends its calls to this queue.
     pub fn queue(self, queue: impl Into<String>) -> Self {
         Self { queue: Some(Queue::from(queue.into())), ..self }
     }
 
-    /// How long one attempt may run.
+    /// Limits how long one attempt may run.
     pub fn timeout(mut self, limit: std::time::Duration) -> Self {
         self.timeouts.start_to_close = Some(Span(limit));
         self
     }
 
-    /// How its failures are tried again.
+    /// Retries its failures by this policy.
     pub fn retry(self, retry: Retry) -> Self {
         Self { retry: Some(retry), ..self }
     }
 }
 
-/// What can be said about a workflow at its registration.
+/// Options of a workflow; see [`Builder::workflow_with`](crate::Builder::workflow_with).
 #[derive(Clone, Debug, Default)]
 #[must_use = "give it back to the registration"]
 pub struct WorkflowOptions {
@@ -61,7 +62,7 @@ pub struct WorkflowOptions {
 }
 
 impl WorkflowOptions {
-    /// The durable name, instead of the one that is made of the function's path.
+    /// Sets the durable name, in place of the one made from the function's path.
     pub fn name(self, name: impl Into<String>) -> Self {
         Self { name: Name::from(name.into()) }
     }

@@ -14,7 +14,8 @@ use serde::de::DeserializeOwned;
 
 use crate::{Activity, Ctx, Ended, Result, Workflow, carry::Carried, ctx::App, value};
 
-/// A part of a workflow; see [`Ctx::scope`].
+/// A part of a workflow that is over only when everything inside has really stopped; see
+/// [`Ctx::scope`].
 #[must_use = "a scope does nothing until it is awaited: add `.await`"]
 pub struct Scope<'a, T, E> {
     ctx: Ctx,
@@ -28,20 +29,20 @@ impl<'a, T: 'a, E: Carried> Scope<'a, T, E> {
         Self { ctx: ctx.clone(), inner: ctx.inner().scope(body), error: PhantomData }
     }
 
-    /// Calls it by a name, in histories and causes.
+    /// Names the scope, in histories and causes.
     pub fn name(self, name: impl Into<String>) -> Self {
         Self { inner: self.inner.name(name), ..self }
     }
 
-    /// Cancels what is inside, with code `deadline`, if it is not over this long after it was first
-    /// polled. Activities and children know it as their remaining time.
+    /// Cancels what is inside, with the code `deadline`, if the scope is not over this long after
+    /// it was first polled. Activities and children inside see it as their remaining time.
     pub fn deadline(self, after: Duration) -> Self {
         Self { inner: self.inner.deadline(after), ..self }
     }
 
-    /// Runs this if the scope did not end well, after everything inside has really stopped: after
-    /// a failure, a cancel, a deadline, and also if the scope itself was dropped or its run was
-    /// cancelled. Nothing disturbs it; inner scopes clean up before outer ones.
+    /// Runs this if the scope did not end well, after everything inside has really stopped: after a
+    /// failure, a cancel or a deadline, and also if the scope itself was dropped or its run was
+    /// cancelled. Nothing interrupts it; inner scopes clean up before outer ones.
     pub fn cleanup<C>(self, cleanup: C) -> Self
     where
         C: AsyncFnOnce(Ctx, Stopped<E>) -> Result<(), E> + 'static,
@@ -66,18 +67,17 @@ impl<T, E: Carried> Future for Scope<'_, T, E> {
     }
 }
 
-/// A scope has stopped without a value: why, and what had become of everything inside.
+/// A scope that stopped without a value: why, and what had become of everything inside.
 ///
-/// The lists are in the order of the calls. They are filled for scopes with a clean-up or a
-/// deadline, and hold what nested scopes did as well, unless those have cleaned up after
-/// themselves.
+/// The lists are in the order of the calls. Scopes with a clean-up or a deadline fill them, also
+/// with what nested scopes did, unless those cleaned up after themselves.
 pub struct Stopped<E = crate::Failure> {
     why: Ended<E>,
     /// Activities and children that had completed, late successes included.
     pub completed: Vec<Item>,
     /// Activities and children that were cancelled.
     pub cancelled: Vec<Item>,
-    /// Activities that would not stop and were given up.
+    /// Activities that did not stop and were given up.
     pub abandoned: Vec<Item>,
     app: Arc<App>,
 }
@@ -88,7 +88,7 @@ pub struct Stopped<E = crate::Failure> {
 pub struct Item {
     /// The activity's or workflow's name.
     pub name: String,
-    /// The number by which history knows it.
+    /// The number by which the history knows it.
     pub number: u64,
     result: Option<Payload>,
 }
@@ -98,14 +98,14 @@ impl Item {
         Self { name: item.name.to_string(), number: item.number.0, result: item.result }
     }
 
-    /// Its result, or what it left behind, if that reads as a `T`.
+    /// Returns its result, or what it left behind, if that reads as a `T`.
     pub fn result<T: DeserializeOwned>(&self) -> Option<T> {
         value::decode(self.result.as_ref()).ok()
     }
 }
 
 impl<E> Stopped<E> {
-    /// Why it stopped.
+    /// Says why it stopped.
     pub fn why(&self) -> &Ended<E> {
         &self.why
     }
@@ -114,16 +114,16 @@ impl<E> Stopped<E> {
         self.why
     }
 
-    /// Why it was cancelled, if it was.
+    /// Says why it was cancelled, if it was.
     pub fn cause(&self) -> Option<&Cause> {
         self.why.cause()
     }
 
-    /// The results of every call of this activity that had completed, late successes included.
+    /// Returns the results of every call of this activity that completed, late successes included.
     ///
     /// # Panics
-    /// If the activity is not registered, or a result does not read: the turn fails and is tried
-    /// again, so that nothing is left uncleaned.
+    /// If the activity is not registered, or a result does not read: the turn fails and is retried,
+    /// so that nothing is left without clean-up.
     #[track_caller]
     pub fn completed<F, M>(&self, activity: F) -> Vec<F::Output>
     where
@@ -139,7 +139,7 @@ impl<E> Stopped<E> {
         }
     }
 
-    /// The results of every child of this workflow that had completed.
+    /// Returns the results of every child of this workflow that completed.
     ///
     /// # Panics
     /// If the workflow is not registered, or a result does not read.

@@ -1,11 +1,11 @@
-//! Tests of your own workflows: a year passes in a moment, every run of a test is the same, and
+//! Tests for your own workflows: a year passes in a moment, every run of a test is the same, and
 //! things go wrong exactly where you say.
 //!
 //! [`run`] starts your program on a store in memory and gives you a [`Test`], which is a
-//! [`Bowline`] and more. **Time is virtual**: it stands still while anything can go on by itself
-//! and jumps to the next timer when nothing can, `tokio::time` in activities included. **Mocks**
-//! stand in for activities, by their path. **Faults** happen at [`Point`]s: the process dies, the
-//! worker is lost, the store fails. [`replay`] holds recorded histories against today's code.
+//! [`Bowline`] and more. **Time is virtual**: it stands still while anything can make progress and
+//! jumps to the next timer when nothing can, `tokio::time` in activities included. **Mocks**
+//! replace activities, by their path. **Faults** happen at [`Point`]s: the process dies, the worker
+//! is lost, the store fails. [`replay`] compares recorded histories with today's code.
 //!
 //! All of it needs the feature `test`: `cargo add bowline --dev --features test`.
 //!
@@ -36,13 +36,13 @@
 //!
 //! # What is certain, and what is not
 //!
-//! The test is a client beside the process that it tests: what dies is the process, never the
-//! test, and handles that the test has stay good. Everything runs on one thread, one thing after
-//! the other; workflow code has its own thread outside the runtime, as always, and everything else
-//! waits for it meanwhile. So two runs of a test give equal histories, with equal ids and times,
-//! as long as your own activities do the same: a `tokio::select!` without `biased` is random in
-//! an activity too. While a child process of an activity runs, time goes as it does on the wall.
-//! It cannot know that an activity waits for a socket, and jumps; hold it with
+//! The test is a client of the process that it tests: what dies is the process, never the test, and
+//! the test's handles stay valid. Everything runs on one thread, one thing after the other;
+//! workflow code has its own thread outside the runtime, as always, and everything else waits for
+//! it meanwhile. So two runs of a test give equal histories, with equal ids and times, as long as
+//! your own activities do the same each time: a `tokio::select!` without `biased` is random in an
+//! activity too. While a child process of an activity runs, time passes as on the wall. Virtual
+//! time cannot know that an activity waits for a socket, and jumps; hold it with
 //! [`Test::hold_clock`], or mock that activity.
 
 mod idle;
@@ -94,13 +94,13 @@ const LEASE: Duration = Duration::from_secs(3 * 24 * 3600);
 /// When this has passed since the test last moved the clock, nothing will come any more.
 const HORIZON: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// Starts a program on a store in memory, lets `body` do what it likes with it, and gives back
-/// what that returns. Where the builder says that the state should live is not looked at.
+/// Starts a program on a store in memory, runs `body` with it, and returns what that returns. The
+/// place that the builder was opened with is ignored.
 ///
 /// Call it from a plain `#[test]`: it has a runtime of its own.
 ///
 /// # Panics
-/// If the program cannot be started, if a fault that was asked for never happened, and if `body`
+/// If the program cannot be started, if a fault that you asked for never happened, and if `body`
 /// waits for something that never comes: then the message says which runs are open and what they
 /// are doing.
 pub fn run<T>(builder: Builder, body: impl AsyncFnOnce(&Test) -> T) -> T {
@@ -141,8 +141,7 @@ async fn play<T>(builder: Builder, idle: Idle, body: impl AsyncFnOnce(&Test) -> 
     returned
 }
 
-/// The program under test. It is a [`Bowline`], whose clock, activities and misfortunes are the
-/// test's.
+/// The program under test: a [`Bowline`] whose clock, activities and faults the test controls.
 #[derive(Clone)]
 pub struct Test {
     bowline: Bowline,
@@ -265,13 +264,13 @@ impl Test {
         lines.join("\n")
     }
 
-    /// This moment, in virtual time.
+    /// Returns the current virtual time.
     pub fn now(&self) -> SystemTime {
         moment(self.inner.clock.now())
     }
 
-    /// Lets time pass: everything that is due until then happens, in its order, and when this
-    /// returns nothing more can happen at that moment.
+    /// Lets time pass. Everything that is due until then happens, in order; when this returns,
+    /// nothing more can happen at that moment.
     pub async fn advance(&self, span: Duration) {
         let Inner { clock, horizon, .. } = &*self.inner;
         let until = clock.now().after(span);
@@ -285,8 +284,8 @@ impl Test {
         self.inner.idle.reached().await;
     }
 
-    /// Stops virtual time until what this returns is dropped, for activities that wait for
-    /// something real, as a socket is. Otherwise time jumps while they wait. (Child processes and
+    /// Stops virtual time until you drop what this returns, for activities that wait for something
+    /// real, such as a socket. Otherwise time jumps while they wait. (Child processes and
     /// `spawn_blocking` need no such help.)
     #[must_use = "time stands still until this is dropped"]
     pub fn hold_clock(&self) -> HeldClock {
@@ -296,9 +295,9 @@ impl Test {
         HeldClock { _held: held }
     }
 
-    /// Lets other code stand in for an activity, from the next attempt on: with the activity's
-    /// input, and returning exactly what the activity returns. It runs on the test's own thread,
-    /// so it may hold whatever the test holds.
+    /// Replaces the code of an activity, from the next attempt on. The mock gets the activity's
+    /// input and returns exactly what the activity returns. It runs on the test's own thread, so it
+    /// may hold whatever the test holds.
     ///
     /// ```
     /// # use bowline::prelude::*;
@@ -332,7 +331,7 @@ impl Test {
         self.mock_with(activity, async move |_: ActivityCtx, input| mock(input).await);
     }
 
-    /// As [`mock`](Self::mock), for code that looks at its attempt too: whether it is cancelled,
+    /// Like [`mock`](Self::mock), for code that also looks at its attempt: whether it is cancelled,
     /// which attempt it is.
     ///
     /// # Panics
@@ -370,7 +369,8 @@ impl Test {
         self.inner.mocks.unset(&self.name(activity));
     }
 
-    /// How many attempts of an activity have begun, mocked or not, in all lives of the process.
+    /// Returns how many attempts of an activity have begun, mocked or not, in all lives of the
+    /// process.
     ///
     /// # Panics
     /// If the activity is not registered.
@@ -395,10 +395,11 @@ impl Test {
         }
     }
 
-    /// Lets something go wrong at a point, once. A test that ends before it has happened fails.
+    /// Makes something go wrong at a point, once. The test fails if it ends before that has
+    /// happened.
     ///
     /// # Panics
-    /// If the activity of the point is not registered, or such a thing cannot go wrong there.
+    /// If the activity of the point is not registered, or this fault cannot happen there.
     #[track_caller]
     pub fn once(&self, point: Point, fault: Fault) {
         match point.planned(fault, &self.inner.parts.app.registry) {
@@ -407,7 +408,7 @@ impl Test {
         }
     }
 
-    /// The process dies now, is started again at once, and comes to rest.
+    /// Kills the process now, starts it again at once, and waits until nothing more can happen.
     pub async fn crash(&self) {
         self.inner.world.die(Fault::Crash);
         self.settle().await;

@@ -17,18 +17,17 @@ use crate::{Bowline, ClientError, Give, Receipt, Run, Signal, Workflow};
 
 pub use send::Request;
 
-/// A transaction that requests can be put into: [`start_in`](Bowline::start_in),
-/// [`signal_in`](Bowline::signal_in) and [`cancel_in`](Bowline::cancel_in) take one. They take
-/// effect when it is committed, and never if it is rolled back.
+/// A transaction that you can put requests into: [`start_in`](Bowline::start_in),
+/// [`signal_in`](Bowline::signal_in) and [`cancel_in`](Bowline::cancel_in) take one. The requests
+/// take effect when it is committed, and never if it is rolled back.
 ///
-/// This crate implements it for what its own stores work with. [`Tx`] is the one of a SQLite file
-/// and answers at once. On Postgres it is the driver's own, which the application begins and
-/// commits, and answers are awaited: `tokio_postgres::Transaction` with the feature
+/// This crate implements it for the transactions of its own stores. On a SQLite file it is [`Tx`],
+/// which answers at once. On Postgres it is the transaction of your driver, which you begin and
+/// commit yourself, and whose answers you await: `tokio_postgres::Transaction` with the feature
 /// `tokio-postgres-0_7`, `sqlx::Transaction<'_, sqlx::Postgres>` with `sqlx-0_8` or `sqlx-0_9`. See
-/// the end of the [chapter on embedding](crate::manual::_10_embedding).
+/// the [chapter on embedding](crate::manual::_10_embedding#the-same-on-postgres).
 pub trait Transaction {
-    /// What a request is answered with: a `Result` where the driver answers at once, a future of
-    /// one where it does not.
+    /// What a request returns: a `Result` if the driver answers at once, otherwise a future of one.
     type Answer<'t, T>
     where
         Self: 't,
@@ -64,14 +63,14 @@ pub struct Tx<'t> {
 }
 
 impl Tx<'_> {
-    /// The connection, for the application's own statements.
+    /// Returns the connection, for your own statements.
     ///
-    /// A program links SQLite once, so this is the `rusqlite` of its own `Cargo.toml`, in whichever
-    /// of the versions from 0.32 to 0.41 that names.
+    /// A program links SQLite once, so this is the `rusqlite` of your own `Cargo.toml`, in
+    /// whichever version from 0.32 to 0.41 it names.
     ///
-    /// Transactions, savepoints, settings, attached files and temporary tables are not the
-    /// closure's to change, and neither are Bowline's tables: such a statement fails, and the
-    /// transaction with it. Foreign keys are enforced.
+    /// The closure must not change transactions, savepoints, settings, attached files, temporary
+    /// tables or Bowline's tables: such a statement fails, and the transaction with it. Foreign
+    /// keys are enforced.
     #[cfg(feature = "_rusqlite")]
     pub fn connection(&self) -> &rusqlite::Connection {
         self.seat.connection()
@@ -100,10 +99,10 @@ impl std::fmt::Debug for Tx<'_> {
 }
 
 impl Bowline {
-    /// Runs a closure in a transaction on the SQLite file that the state is in. What it writes
-    /// there through `Tx::connection` and what it starts, signals and cancels with
+    /// Runs a closure in a transaction on the SQLite file that holds the state. What it writes
+    /// there through `Tx::connection`, and what it starts, signals and cancels with
     /// [`start_in`](Self::start_in), [`signal_in`](Self::signal_in) and
-    /// [`cancel_in`](Self::cancel_in) become visible together when it returns `Ok`; if it returns
+    /// [`cancel_in`](Self::cancel_in), become visible together when it returns `Ok`. If it returns
     /// an error or panics, nothing has happened.
     ///
     /// ```
@@ -144,26 +143,27 @@ impl Bowline {
     /// # }
     /// ```
     ///
-    /// **Where the application's tables are.** In the same file, under names that are not
-    /// Bowline's; the operating page lists those. Other connections may read them at any time, and
-    /// write to them as long as they do not keep the file for seconds.
+    /// **Where to put your tables.** In the same file, under names that are not Bowline's;
+    /// `docs/operating.md` lists those. Other connections may read them at any time, and write to
+    /// them as long as they do not hold the file for seconds.
     ///
-    /// **`rusqlite`.** `Tx::connection` is there if a feature named after a version of it is on,
-    /// such as `rusqlite-0_41`. Name the one that your own `Cargo.toml` has. Without such a
-    /// feature a transaction still makes several requests one.
+    /// **`rusqlite`.** To have `Tx::connection`, turn on the feature that is named after the
+    /// version in your own `Cargo.toml`, such as `rusqlite-0_41`. Without such a feature you can
+    /// still make several requests in one transaction.
     ///
     /// **Be quick.** Nothing else is written while the closure runs: no turn, no outcome, no
-    /// cancel. Do slow work before, and do not wait in it for anything. What it asks of a `Bowline`
-    /// other than through `tx` is refused on its thread.
+    /// cancel. Do slow work before, and do not wait for anything in it. Requests to a `Bowline`
+    /// other than through `tx` are refused on its thread.
     ///
     /// **Once begun, it is done.** If the caller goes away while it waits, the transaction is
-    /// carried out all the same. Handles that the closure returns ([`Run`], [`Receipt`]) can be
-    /// used when this has returned.
+    /// carried out all the same. You can use handles that the closure returns ([`Run`],
+    /// [`Receipt`]) when this has returned.
     ///
     /// # Errors
-    /// The closure's own, after everything was rolled back. Or a [`ClientError`] in its clothes: if
-    /// the state is not in a SQLite file that [`Bowline::open`] opened, another connection keeps
-    /// the file, the commit fails, or the closure did something that is not its to do.
+    /// The closure's own, after everything was rolled back. Or a [`ClientError`], converted into
+    /// the closure's error type: if the state is not in a SQLite file that [`Bowline::open`]
+    /// opened, another connection holds the file, the commit fails, or the closure did something
+    /// that it must not do.
     ///
     /// # Panics
     /// If the closure panics, after everything was rolled back.
@@ -199,11 +199,11 @@ impl Bowline {
         result
     }
 
-    /// Starts a run as part of a transaction; see [`transaction`](Self::transaction). The handle
-    /// can be used once that is committed. `bowline.start(…).send_in(tx)` is the same with options.
+    /// Starts a run as part of a transaction; see [`transaction`](Self::transaction). You can use
+    /// the handle once that is committed. To set options, write `bowline.start(…).send_in(tx)`.
     ///
-    /// Answered with an error if the workflow id is taken, or the workflow is not registered.
-    /// Nothing was changed by it then, and the transaction can still be committed.
+    /// Returns an error if the workflow id is taken, or the workflow is not registered. It has
+    /// changed nothing then, and you can still commit the transaction.
     pub fn start_in<'t, X, F, M>(
         &self,
         tx: &'t mut X,
@@ -223,8 +223,8 @@ impl Bowline {
     /// Sends a signal to the newest run of a workflow id as part of a transaction; see
     /// [`transaction`](Self::transaction).
     ///
-    /// Answered with an error if there is no such run, or it is closed. Nothing was changed by it
-    /// then, and the transaction can still be committed.
+    /// Returns an error if there is no such run, or it is closed. It has changed nothing then, and
+    /// you can still commit the transaction.
     pub fn signal_in<'t, X, V>(
         &self,
         tx: &'t mut X,
@@ -239,12 +239,12 @@ impl Bowline {
     }
 
     /// Asks the newest run of a workflow id to cancel as part of a transaction; see
-    /// [`transaction`](Self::transaction). The receipt can be used once that is committed.
-    /// `bowline.run(id).cancel(…).send_in(tx)` is the same with options.
+    /// [`transaction`](Self::transaction). You can use the receipt once that is committed. To set
+    /// options, write `bowline.run(id).cancel(…).send_in(tx)`.
     ///
-    /// Answered with an error if there is no such run. Nothing was changed by it then: pass the
-    /// error on and all is rolled back, or handle it and commit the rest. A run that is closed
-    /// already is a success, and the receipt shows it.
+    /// Returns an error if there is no such run. It has changed nothing then: pass the error on and
+    /// all is rolled back, or handle it and commit the rest. If the run is closed already, that is
+    /// a success, and the receipt shows it.
     pub fn cancel_in<'t, X>(
         &self,
         tx: &'t mut X,

@@ -3,9 +3,9 @@
 use bowline_engine::core::{Failure as Raw, Payload};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// What a call is given: the value itself, a reference to it, or `&str` for a `String`.
+/// What you give a call: the value itself, a reference to it, or a `&str` for a `String`.
 ///
-/// The value is serialised at once, so nothing is cloned and nothing is borrowed by the call.
+/// The value is serialised at once, so nothing is cloned and the call borrows nothing.
 #[diagnostic::on_unimplemented(
     message = "this call takes a `{I}`, but it was given a `{Self}`",
     label = "expected `{I}` or `&{I}`",

@@ -8,9 +8,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Ctx, Error, carry::Carried, ctx::App, value};
 
-/// A function that can be a workflow; implemented by the functions themselves.
+/// A function that can be a workflow. Functions implement it by themselves.
 ///
-/// The forms are `async fn(Ctx)` and `async fn(Ctx, I)`.
+/// Write `async fn(Ctx)` or `async fn(Ctx, I)`, and return [`bowline::Result`](crate::Result).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a workflow",
     label = "not a workflow",
@@ -20,7 +20,7 @@ use crate::{Ctx, Error, carry::Carried, ctx::App, value};
             becomes a failure"
 )]
 pub trait Workflow<M>: Copy + Send + Sync + 'static {
-    /// What it is called with; `()` for functions without input.
+    /// What you start it with; `()` for functions without input.
     type Input;
     /// What it returns.
     type Output: DeserializeOwned + 'static;

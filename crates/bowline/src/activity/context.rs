@@ -16,6 +16,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{ChildProcess, Spawned, moment, value};
 
 /// An activity's handle on its attempt. Clones are the same.
+///
+/// Use it to learn that the code must stop, to report progress, and to start futures, threads and
+/// processes that end with the attempt.
 #[derive(Clone)]
 pub struct ActivityCtx {
     inner: ActivityContext,
@@ -28,31 +31,31 @@ impl ActivityCtx {
         Self { inner, verdict: Arc::default() }
     }
 
-    /// Whether the code must stop now.
+    /// True if the code must stop now.
     pub fn is_cancelled(&self) -> bool {
         self.inner.is_cancelled()
     }
 
-    /// Waits until the code must stop, and says why. An error that is returned after this ends the
-    /// activity as cancelled; a value is a late success.
+    /// Waits until the code must stop, and says why. If the activity returns an error after this,
+    /// it ends as cancelled; if it returns a value, that is a late success.
     pub async fn cancelled(&self) -> Cause {
         self.inner.cancelled().await
     }
 
-    /// Waits until it is known that the code will have to stop: earlier than
-    /// [`cancelled`](Self::cancelled) when the worker shuts down, so that work can be put down and
-    /// taken up elsewhere.
+    /// Waits until it is known that the code will have to stop. When the worker shuts down this is
+    /// earlier than [`cancelled`](Self::cancelled), so that you can put work down for the next
+    /// process.
     pub async fn stopping(&self) -> Cause {
         self.inner.stopping().await
     }
 
-    /// Why the code must stop, or will have to; unset while nobody wants it to.
+    /// Says why the code must stop, or will have to; `None` while nobody wants it to.
     pub fn cause(&self) -> Option<Cause> {
         self.inner.cause()
     }
 
-    /// Says that the code is alive and how far it is: the next attempt may read that with
-    /// [`last_heartbeat`](Self::last_heartbeat). Cancels need no heartbeats.
+    /// Reports that the code is alive and how far it has come. The next attempt reads the last
+    /// report with [`last_heartbeat`](Self::last_heartbeat). Cancels need no heartbeats.
     ///
     /// # Panics
     /// If the value cannot be written as JSON.
@@ -61,12 +64,12 @@ impl ActivityCtx {
         self.inner.heartbeat(details.unwrap_or_else(|failure| panic!("{failure}")));
     }
 
-    /// What an attempt before this one last said about its progress, if it reads as a `T`.
+    /// Returns the last progress that an earlier attempt reported, if it reads as a `T`.
     pub fn last_heartbeat<T: DeserializeOwned>(&self) -> Option<T> {
         value::decode(Some(self.inner.last_heartbeat()?)).ok()
     }
 
-    /// What this attempt is.
+    /// Describes this attempt.
     pub fn info(&self) -> ActivityInfo {
         let info = self.inner.info();
         ActivityInfo {
@@ -78,30 +81,31 @@ impl ActivityCtx {
         }
     }
 
-    /// The same for every attempt of this activity and for nothing else: what a payment provider
-    /// wants to have.
+    /// Returns a key that is the same for every attempt of this call, and for no other call. Pass
+    /// it to the payment provider, or to whatever service does the work.
     pub fn idempotency_key(&self) -> String {
         self.inner.idempotency_key()
     }
 
-    /// Rises with every attempt of this activity, wherever it runs. Somebody who has seen this
-    /// number beside the [`idempotency_key`](Self::idempotency_key) must refuse lower ones.
+    /// Returns a number that rises with every attempt of this call, wherever it runs. A service
+    /// that has seen this number for an [`idempotency_key`](Self::idempotency_key) must refuse
+    /// lower ones.
     pub fn fence(&self) -> u64 {
         self.inner.fence()
     }
 
-    /// When the code will have to be done, as far as that is known.
+    /// Returns when the code has to be done, as far as that is known.
     pub fn deadline(&self) -> Option<SystemTime> {
         self.inner.deadline().map(moment)
     }
 
-    /// How long the code still has, as far as that is known.
+    /// Returns how long the code still has, as far as that is known.
     pub fn remaining(&self) -> Option<Duration> {
         self.inner.remaining()
     }
 
-    /// Runs a future beside the code. It ends with the attempt: it is dropped when the code ends
-    /// or is aborted.
+    /// Runs a future concurrently with the code. It ends with the attempt: it is dropped when the
+    /// code ends or is aborted.
     pub fn spawn<T, F>(&self, future: F) -> Spawned<T>
     where
         T: Send + 'static,
@@ -110,8 +114,9 @@ impl ActivityCtx {
         self.inner.spawn(future)
     }
 
-    /// Runs work that blocks its thread beside the code. Nothing can stop a thread from outside:
-    /// the work must look at the context that it is given, and counts as leaked if it does not.
+    /// Runs work that blocks its thread, concurrently with the code. Nothing can stop a thread from
+    /// outside: the work must look at the context it is given, and is reported as leaked if it does
+    /// not stop.
     pub fn spawn_blocking<T, F>(&self, work: F) -> Spawned<T>
     where
         T: Send + 'static,
@@ -121,8 +126,8 @@ impl ActivityCtx {
         self.inner.spawn_blocking(move |inner| work(Self { inner, verdict }))
     }
 
-    /// Starts a process in a group of its own. The group is killed when the code ends or a cancel
-    /// is ignored, and also when this whole program is killed.
+    /// Starts a process in a group of its own. The group is killed when the code ends or ignores a
+    /// cancel, and also when your whole program is killed.
     ///
     /// # Errors
     /// If the process cannot be started, or the code has ended already.
@@ -130,13 +135,13 @@ impl ActivityCtx {
         self.inner.spawn_process(command)
     }
 
-    /// The error itself, final: it is not tried again, whatever the retry policy says.
+    /// Returns the error itself and makes it final: it is not retried, whatever the policy says.
     pub fn no_retry<E>(&self, error: E) -> E {
         self.remember(Verdict::Never);
         error
     }
 
-    /// The error itself, to be tried again after this long, if the retry policy has attempts left.
+    /// Returns the error itself, to be retried after this long if the policy has attempts left.
     pub fn retry_after<E>(&self, pause: Duration, error: E) -> E {
         self.remember(Verdict::After(Span(pause)));
         error
@@ -155,18 +160,18 @@ impl ActivityCtx {
     }
 }
 
-/// What an attempt is.
+/// Describes an attempt; see [`ActivityCtx::info`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ActivityInfo {
     /// The activity's name.
     pub name: String,
-    /// Which attempt, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// The workflow that called it.
     pub workflow: String,
     /// That workflow's id.
     pub workflow_id: String,
-    /// That workflow's run.
+    /// The id of that workflow's run.
     pub run: String,
 }

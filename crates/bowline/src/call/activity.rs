@@ -18,7 +18,7 @@ use crate::{
     ended::{self, broken},
 };
 
-/// A call of an activity that was not made yet. Await it, or [`start`](Self::start) it.
+/// A call of an activity that has not been made yet. Await it, or [`start`](Self::start) it.
 #[must_use = "an activity does nothing until it is awaited: add `.await`, or `.start()`"]
 pub struct ActivityCall<T, E> {
     ctx: Ctx,
@@ -52,62 +52,62 @@ impl<T, E> ActivityCall<T, E> {
         self
     }
 
-    /// How long one attempt may run.
+    /// Limits how long one attempt may run.
     pub fn timeout(self, limit: Duration) -> Self {
         self.with(|spec| spec.timeouts.start_to_close = Some(Span(limit)))
     }
 
-    /// How long all attempts together may take, waiting included.
+    /// Limits how long all attempts together may take, waiting included.
     pub fn total_timeout(self, limit: Duration) -> Self {
         self.with(|spec| spec.timeouts.schedule_to_close = Some(Span(limit)))
     }
 
-    /// How long an attempt may wait in its queue.
+    /// Limits how long an attempt may wait in its queue.
     pub fn queue_timeout(self, limit: Duration) -> Self {
         self.with(|spec| spec.timeouts.schedule_to_start = Some(Span(limit)))
     }
 
-    /// How long a running attempt may be without a heartbeat.
+    /// Limits how long a running attempt may go without a heartbeat.
     pub fn heartbeat_timeout(self, limit: Duration) -> Self {
         self.with(|spec| spec.timeouts.heartbeat = Some(Span(limit)))
     }
 
-    /// How failures are tried again; without this an error that the code returns is final.
+    /// Retries failures by this policy. Without one, an error that the code returns is final.
     pub fn retry(self, retry: Retry) -> Self {
         self.with(|spec| spec.retry = Some(retry.0))
     }
 
-    /// The queue that it waits in.
+    /// Sends the call to this queue.
     pub fn queue(self, queue: impl Into<String>) -> Self {
         self.with(|spec| spec.queue = Queue::from(queue.into()))
     }
 
-    /// How long its code has to stop by itself after a cancel, before its future is dropped; ten
-    /// seconds unless this is said.
+    /// Sets how long the code has to stop by itself after a cancel, before its future is dropped;
+    /// ten seconds by default.
     pub fn grace(self, grace: Duration) -> Self {
         self.with(|spec| spec.ladder.grace = Span(grace))
     }
 
-    /// How long after its future was dropped its process group is killed and, once more as long,
-    /// it is given up as leaked.
+    /// Sets how long after its future was dropped its process group is killed and, after the same
+    /// time again, it is given up as leaked.
     pub fn grace_step(self, step: Duration) -> Self {
         self.with(|spec| spec.ladder.step = Span(step))
     }
 
-    /// After the grace period it is given up at once, and neither dropped nor killed.
+    /// Gives the code up at once after the grace period, without dropping or killing it.
     pub fn detach_when_ignored(self) -> Self {
         self.with(|spec| spec.ladder.detach = true)
     }
 
-    /// What it is given was changed on purpose. A run that has made the call before the change
-    /// keeps the outcome that it had; without this it is parked, because what an activity is given
-    /// is compared with history. A run that comes here from now on is not touched by it.
+    /// Says that you changed the input on purpose. A run that made the call before the change keeps
+    /// the outcome it had; without this it is parked, because inputs are compared with the history.
+    /// Runs that get here from now on are not affected.
     pub fn mended(mut self) -> Self {
         self.mended = true;
         self
     }
 
-    /// Makes the call now; it runs beside. The handle tells its end.
+    /// Makes the call now. Runs concurrently; await the handle for the outcome.
     pub fn start(self) -> Handle<T, E> {
         let inner = match self.stage {
             Stage::Described(spec) => {
@@ -120,11 +120,11 @@ impl<T, E> ActivityCall<T, E> {
         Handle::new(self.ctx, self.what, inner)
     }
 
-    /// Makes the call now and lets go of it: nobody hears of its end, nothing cancels it, and it
-    /// outlives the run.
+    /// Makes the call now and lets go of it: you do not learn how it ends, nothing cancels it, and
+    /// it outlives the run.
     ///
     /// # Panics
-    /// If it was given something that cannot be written as JSON.
+    /// If its input cannot be written as JSON.
     pub fn detach(self) {
         match self.stage {
             Stage::Described(spec) => {

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{Ctx, Outcome, Retry, carry::Carried, ended::broken};
 
-/// A child that was not started yet. Await it, or [`start`](Self::start) it.
+/// A child that has not been started yet. Await it, or [`start`](Self::start) it.
 #[must_use = "a child does nothing until it is awaited: add `.await`, or `.start()`"]
 pub struct ChildCall<T, E> {
     ctx: Ctx,
@@ -52,35 +52,35 @@ impl<T, E> ChildCall<T, E> {
         self
     }
 
-    /// Its workflow id; without one it gets an id that is made of its parent's and its number.
+    /// Sets its workflow id. Without one, the id is made of its parent's id and its number.
     pub fn id(self, workflow_id: impl Into<String>) -> Self {
         self.with(|spec| spec.workflow_id = workflow_id.into().into())
     }
 
-    /// How long its run may take before it is closed as timed out, without clean-up.
+    /// Limits how long its run may take; after that it is closed as timed out, without clean-up.
     pub fn timeout(self, limit: Duration) -> Self {
         self.with(|spec| spec.run_timeout = Some(Span(limit)))
     }
 
-    /// How its failures are tried again.
+    /// Retries its failures by this policy.
     pub fn retry(self, retry: Retry) -> Self {
         self.with(|spec| spec.retry = Some(retry.0))
     }
 
-    /// What becomes of it if the parent closes first; it is cancelled unless this is said.
+    /// Says what becomes of it if the parent closes first; by default it is cancelled.
     pub fn parent_close(self, close: ParentClose) -> Self {
         self.with(|spec| spec.close = close)
     }
 
-    /// What it is given was changed on purpose. A run that has made the call before the change
-    /// keeps the outcome that it had; without this it is parked, because what a child is given is
-    /// compared with history. A run that comes here from now on is not touched by it.
+    /// Says that you changed the input on purpose. A run that made the call before the change keeps
+    /// the outcome it had; without this it is parked, because inputs are compared with the history.
+    /// Runs that get here from now on are not affected.
     pub fn mended(mut self) -> Self {
         self.mended = true;
         self
     }
 
-    /// Starts it now; it runs beside. The handle tells its end.
+    /// Starts it now. Runs concurrently; await the handle for the outcome.
     pub fn start(self) -> Handle<T, E> {
         let inner = match self.stage {
             Stage::Described(spec) => {
@@ -93,11 +93,11 @@ impl<T, E> ChildCall<T, E> {
         Handle::new(self.ctx, self.what, inner)
     }
 
-    /// Starts it now and lets go of it: nobody hears of its end, nothing cancels it, and it
+    /// Starts it now and lets go of it: you do not learn how it ends, nothing cancels it, and it
     /// outlives the run.
     ///
     /// # Panics
-    /// If it was given something that cannot be written as JSON.
+    /// If its input cannot be written as JSON.
     pub fn detach(self) {
         match self.stage {
             Stage::Described(spec) => {

@@ -18,7 +18,8 @@ use crate::{
     value,
 };
 
-/// A call that was made. Awaiting it tells its end; dropping it before that cancels the call.
+/// A call that was made and runs concurrently. Await it for the outcome. Dropping it before that
+/// cancels the call.
 #[must_use = "dropping the handle cancels the call: keep it, await it, or `.detach()` it"]
 pub struct Handle<T, E> {
     ctx: Ctx,
@@ -39,13 +40,13 @@ impl<T, E> Handle<T, E> {
         Self { ctx, what, inner, types: PhantomData }
     }
 
-    /// Asks for its cancel. Await the handle to see how it really ends, once nothing of it runs
-    /// any more: that may be a success, if the cancel came too late.
+    /// Cancels the call. Await the handle to see how it really ends, once nothing of it is running:
+    /// that may be a success, if the cancel came too late.
     pub fn cancel(self) -> Self {
         self.cancel_because(Cause::new(Code::Requested))
     }
 
-    /// The same, with a reason in words.
+    /// Like [`cancel`](Self::cancel), with a reason in words.
     pub fn cancel_with(self, reason: impl Into<String>) -> Self {
         self.cancel_because(Cause::new(Code::Requested).detail(reason))
     }
@@ -60,10 +61,11 @@ impl<T, E> Handle<T, E> {
         Self { inner, ..self }
     }
 
-    /// Lets go of it: nobody hears of its end, nothing cancels it, and it outlives the run.
+    /// Lets go of the call: you do not learn how it ends, nothing cancels it, and it outlives the
+    /// run.
     ///
     /// # Panics
-    /// If it was given something that cannot be written as JSON: nobody else would hear of that.
+    /// If its input cannot be written as JSON: you would not hear of that otherwise.
     pub fn detach(self) {
         match self.inner {
             Inner::Activity(handle) => drop(handle.detach()),
@@ -74,7 +76,8 @@ impl<T, E> Handle<T, E> {
         }
     }
 
-    /// The number by which histories and operators know it.
+    /// Returns the number by which histories, and [`cancel_one`](crate::AnyRun::cancel_one), know
+    /// the call.
     pub fn number(&self) -> Option<u64> {
         match &self.inner {
             Inner::Activity(handle) => Some(handle.number().0),

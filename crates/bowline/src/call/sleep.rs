@@ -11,7 +11,7 @@ use bowline_replay::Delay;
 use super::{Handle, Stage, What, handle::Inner, named};
 use crate::{Ctx, Ended, Failure, Outcome};
 
-/// Waits for a while; see [`Ctx::sleep`]. Ends as cancelled only if somebody cancels this timer.
+/// A timer; see [`Ctx::sleep`]. It ends as cancelled only if this timer itself is cancelled.
 #[must_use = "a timer does nothing until it is awaited: add `.await`, or `.start()`"]
 pub struct Sleep {
     ctx: Ctx,
@@ -23,7 +23,7 @@ impl Sleep {
         Self { ctx: ctx.clone(), stage: Stage::Described(Box::new(Delay(span))) }
     }
 
-    /// Sets the timer now, beside. The handle tells its end.
+    /// Sets the timer now. Runs concurrently; await the handle to wait for it.
     pub fn start(self) -> Handle<(), Failure> {
         let inner = match self.stage {
             Stage::Described(delay) => Inner::Timer(self.ctx.inner().timer(delay.0).start()),

@@ -1,4 +1,4 @@
-//! Queries: a value that a workflow shows to whoever asks.
+//! Queries: a value that a workflow shows to those who ask.
 
 use std::{
     cell::{Ref, RefCell},
@@ -32,8 +32,8 @@ impl<T> Clone for Query<T> {
 
 impl<T> Copy for Query<T> {}
 
-/// What a query is answered with; see [`Ctx::expose`](crate::Ctx::expose). Clones are the same;
-/// dropping it leaves the last value shown.
+/// The value that a query is answered with; see [`Ctx::expose`](crate::Ctx::expose). Clones are the
+/// same. If you drop it, the last value stays.
 pub struct Exposed<T>(Rc<RefCell<T>>);
 
 impl<T> Exposed<T> {
@@ -42,17 +42,17 @@ impl<T> Exposed<T> {
         (shown.clone(), Self(shown))
     }
 
-    /// Shows another value.
+    /// Shows this value from now on.
     pub fn set(&self, value: T) {
         self.0.replace(value);
     }
 
-    /// Changes the value.
+    /// Changes the value that is shown.
     pub fn change(&self, change: impl FnOnce(&mut T)) {
         change(&mut self.0.borrow_mut());
     }
 
-    /// The value.
+    /// Borrows the value that is shown.
     pub fn read(&self) -> Ref<'_, T> {
         self.0.borrow()
     }

@@ -44,15 +44,15 @@ impl<T> Signals<T> {
         Self { inner, value: PhantomData }
     }
 
-    /// How many have arrived and were not received.
+    /// Returns how many signals have arrived and were not received yet.
     pub fn waiting(&self) -> usize {
         self.inner.waiting()
     }
 }
 
 impl<T: DeserializeOwned> Signals<T> {
-    /// The next signal; dropping the future loses none. A signal that does not read as a `T` is
-    /// passed over, with an error in the log: its sender did not use this constant.
+    /// Waits for the next signal. Dropping the future loses none. A signal that does not read as a
+    /// `T` is skipped, with an error in the log: its sender did not use this constant.
     pub async fn recv(&mut self) -> T {
         loop {
             let signal = self.inner.recv().await;
@@ -62,7 +62,7 @@ impl<T: DeserializeOwned> Signals<T> {
         }
     }
 
-    /// The next signal, if one has arrived.
+    /// Returns the next signal, if one has arrived.
     pub fn try_recv(&mut self) -> Option<T> {
         loop {
             let signal = self.inner.try_recv()?;

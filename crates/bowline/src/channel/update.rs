@@ -47,13 +47,13 @@ impl<I, T, E> Updates<I, T, E> {
 }
 
 impl<I: DeserializeOwned, T, E> Updates<I, T, E> {
-    /// The next update, accepted by being received. One whose input does not read as an `I` is
+    /// Waits for the next update and accepts it. An update whose input does not read as an `I` is
     /// refused by itself.
     pub async fn recv(&mut self) -> Asked<I, T, E> {
         self.offered().await.accept()
     }
 
-    /// The next update, still to be accepted or refused.
+    /// Waits for the next update, for you to accept or refuse.
     pub async fn offered(&mut self) -> Offered<I, T, E> {
         loop {
             let offer = self.inner.offered().await;
@@ -65,33 +65,34 @@ impl<I: DeserializeOwned, T, E> Updates<I, T, E> {
     }
 }
 
-/// An update that waits for a decision. Dropping it refuses it, and leaves no trace in history.
+/// An update that waits for your decision. If you drop it, it is refused, without a trace in the
+/// history.
 #[must_use = "an update that is dropped is refused"]
 pub struct Offered<I, T, E> {
-    /// What is asked.
+    /// The input of the update.
     pub input: I,
     offer: Offer,
     types: PhantomData<fn() -> (T, E)>,
 }
 
 impl<I, T, E> Offered<I, T, E> {
-    /// Takes it: it will be answered.
+    /// Accepts it: you owe it an answer now.
     pub fn accept(self) -> Asked<I, T, E> {
         Asked { input: self.input, request: self.offer.accept(), types: PhantomData }
     }
 }
 
 impl<I, T, E: Carried> Offered<I, T, E> {
-    /// Refuses it.
+    /// Refuses it with this error.
     pub fn refuse(self, error: E) {
         self.offer.reject(error.into_raw());
     }
 }
 
-/// An accepted update that waits for its answer. Dropping it answers with a failure.
+/// An accepted update that waits for your answer. If you drop it, it is answered with a failure.
 #[must_use = "an update that is dropped is answered with a failure"]
 pub struct Asked<I, T, E> {
-    /// What is asked.
+    /// The input of the update.
     pub input: I,
     request: Request,
     types: PhantomData<fn() -> (T, E)>,

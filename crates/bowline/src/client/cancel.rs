@@ -9,7 +9,7 @@ use bowline_engine::{
 
 use super::{AnyRun, ClientError, Receipt};
 
-/// A cancel request that was not sent yet: await it for its [`Receipt`].
+/// A cancel that has not been requested yet: await it for its [`Receipt`].
 #[must_use = "a cancel is requested when this is awaited: add `.await`"]
 pub struct CancelCall {
     run: AnyRun,
@@ -22,30 +22,30 @@ impl CancelCall {
         Self { run, to, request: CancelRequest::new(reason, "") }
     }
 
-    /// Who asks, for history and for the code that is stopped.
+    /// Says who asks, for the history and for the code that is stopped.
     pub fn by(mut self, who: impl Into<String>) -> Self {
         self.request.by = who.into().into();
         self
     }
 
-    /// Names this request: sent twice, it counts once.
+    /// Names this request: if you send it twice, it counts once.
     pub fn request_id(mut self, id: impl Into<String>) -> Self {
         self.request.request_id = id.into().into();
         self
     }
 
-    /// How long running activities have to stop by themselves before their futures are dropped.
-    /// This ladder stands in place of the one that they were called with, whole: the usual steps
-    /// follow the grace period, also for those that were to be detached. Where a cancel stands
-    /// already it may only hasten.
+    /// Sets how long running activities have to stop by themselves before their futures are
+    /// dropped. This replaces the ladder they were called with as a whole: the usual steps follow
+    /// the grace period, also for those that were to be detached. If the run is already being
+    /// cancelled, a new request can only make it faster.
     pub fn grace(mut self, grace: Duration) -> Self {
         let ladder = self.request.ladder.unwrap_or_default();
         self.request.ladder = Some(Ladder { grace: Span(grace), ..ladder });
         self
     }
 
-    /// Terminates every run that the cancel reaches and that is still open after this long. Where
-    /// a cancel stands already it may only hasten.
+    /// Terminates every run that the cancel reaches and that is still open after this long. If the
+    /// run is already being cancelled, a new request can only make it faster.
     pub fn terminate_after(mut self, after: Duration) -> Self {
         self.request.terminate_after = Some(after);
         self
@@ -74,7 +74,7 @@ impl IntoFuture for CancelCall {
     }
 }
 
-/// A cancel of one activity, timer or child that was not sent yet: await it.
+/// A cancel of one activity, timer or child that has not been requested yet: await it.
 #[must_use = "a cancel is requested when this is awaited: add `.await`"]
 pub struct CancelOneCall {
     run: AnyRun,
@@ -87,7 +87,7 @@ impl CancelOneCall {
         Self { run, target: EventId(number), request: CancelRequest::new(reason, "") }
     }
 
-    /// Who asks, for history and for the code that is stopped.
+    /// Says who asks, for the history and for the code that is stopped.
     pub fn by(mut self, who: impl Into<String>) -> Self {
         self.request.by = who.into().into();
         self
@@ -110,7 +110,7 @@ impl IntoFuture for CancelOneCall {
     }
 }
 
-/// A termination that was not sent yet: await it for its [`Receipt`].
+/// A termination that has not been requested yet: await it for its [`Receipt`].
 #[must_use = "a run is terminated when this is awaited: add `.await`"]
 pub struct TerminateCall {
     run: AnyRun,
@@ -123,7 +123,7 @@ impl TerminateCall {
         Self { run, to, cause: Cause::requested(reason, "") }
     }
 
-    /// Who asks, for history.
+    /// Says who asks, for the history.
     pub fn by(mut self, who: impl Into<String>) -> Self {
         self.cause.requested_by = who.into().into();
         self

@@ -7,11 +7,11 @@ use bowline_engine::core::{Cause, Event};
 use super::{AnyRun, ClientError, RunSummary};
 use crate::moment;
 
-/// Where a run stands.
+/// Describes a run; see [`AnyRun::describe`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Description {
-    /// What lists say of it.
+    /// What lists show of it.
     pub summary: RunSummary,
     /// How many events its history has.
     pub events: u64,
@@ -21,7 +21,7 @@ pub struct Description {
     pub unread: u64,
     /// Why it was asked to cancel, if it was.
     pub cancel: Option<Cause>,
-    /// The run that goes on in its place.
+    /// The id of the run that goes on in its place.
     pub successor: Option<String>,
 }
 

@@ -6,25 +6,25 @@ use bowline_engine as engine;
 
 use crate::Ended;
 
-/// Why something that was asked of the program was not done. Nothing has changed then, unless the
-/// store could not even say that.
+/// Why a request was not carried out. Nothing has changed then, unless the code is `unknown`: in
+/// that case the store could not tell.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// Something given is not acceptable; the text says what to change.
+    /// Something you gave is not acceptable; the text says what to change.
     #[error("{0}")]
     Invalid(String),
     /// There is no such run, workflow id or receipt.
     #[error("there is no {0}")]
     NotFound(String),
-    /// The run of that id is one of another workflow.
+    /// The run of that id belongs to another workflow.
     #[error("{id:?} is a run of {found:?}, and was attached to as {expected:?}")]
     OtherWorkflow {
         /// The workflow id.
         id: String,
-        /// The workflow that it is.
+        /// The workflow it belongs to.
         found: String,
-        /// The workflow that was expected.
+        /// The workflow you attached to.
         expected: String,
     },
     /// The workflow id is taken.
@@ -35,29 +35,29 @@ pub enum ClientError {
     AlreadyStarted {
         /// The workflow id.
         id: String,
-        /// Where that run stands.
+        /// What state that run is in.
         status: engine::core::Status,
     },
-    /// The run cannot go on: its code fails. It is parked, and goes on with the first process whose
-    /// code can, or when somebody retries it.
+    /// No process can continue the run, because its code fails. It is parked, and continues with
+    /// the first process whose code can, or when you retry it.
     #[error(
         "the run is parked, since its code failed{}. It goes on with the first process whose code \
          can: change the code and start again, or call `retry` on the run.\n{reason}",
         times(*failures)
     )]
     Parked {
-        /// How often.
+        /// How often it failed.
         failures: u32,
         /// What it failed with.
         reason: String,
     },
-    /// What came back cannot be read as the type that was asked for.
+    /// What came back does not read as the type you asked for.
     #[error("{0}")]
     Unreadable(crate::Failure),
     /// A statement of a transaction failed.
     #[error("a statement failed: {0}")]
     Sql(#[source] Arc<dyn std::error::Error + Send + Sync>),
-    /// Anything else that the engine says.
+    /// Anything else that the engine reports.
     #[error(transparent)]
     Engine(engine::Error),
 }
@@ -79,7 +79,7 @@ fn way_out(status: engine::core::Status) -> &'static str {
 }
 
 impl ClientError {
-    /// A stable word for programs, the same at every door.
+    /// Returns a stable word for programs; `docs/errors.md` lists them all.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid(_) => "invalid",
@@ -113,11 +113,11 @@ impl From<rusqlite::Error> for ClientError {
     }
 }
 
-/// Why a run has no result: it ended otherwise, or could not be asked.
+/// Why a run has no result: it ended without one, or could not be asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError<E: std::fmt::Display + std::fmt::Debug = crate::Failure> {
-    /// It ended otherwise.
+    /// It ended without a value.
     #[error("the run {0}")]
     Ended(Ended<E>),
     /// It could not be asked.
@@ -132,7 +132,7 @@ pub enum UpdateError<E: std::fmt::Display + std::fmt::Debug = crate::Failure> {
     /// The workflow's code answered with this error, or refused the update with it.
     #[error("the update failed: {0}")]
     Failed(E),
-    /// It was refused, or its answer does not read.
+    /// It was refused, or its answer does not read as the type you asked for.
     #[error("the update was refused: {0}")]
     Refused(crate::Failure),
     /// It could not be asked.

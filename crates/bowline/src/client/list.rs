@@ -13,7 +13,7 @@ use crate::{moment, timestamp};
 /// How many runs a page has, unless it is said.
 const PAGE: usize = 100;
 
-/// A list that was not asked for yet: filters first, then [`page`](Self::page) or
+/// A list that has not been read yet: add filters, then call [`page`](Self::page) or
 /// [`all`](Self::all).
 #[derive(Clone, Debug)]
 #[must_use = "nothing is listed until `.page()` or `.all()`"]
@@ -27,66 +27,66 @@ impl List {
         Self { bowline, filter: Filter { limit: PAGE, ..Filter::default() } }
     }
 
-    /// Only runs in this state; said several times, in any of them.
+    /// Filters by status; repeat to match any of several.
     pub fn status(mut self, status: Status) -> Self {
         self.filter.statuses.push(status);
         self
     }
 
-    /// Only runs that are not closed.
+    /// Matches only runs that are not closed.
     pub fn open(self) -> Self {
         self.status(Status::Running).status(Status::Cancelling)
     }
 
-    /// Only runs of the workflow of that name.
+    /// Filters by the name of the workflow.
     pub fn workflow(mut self, name: impl Into<String>) -> Self {
         self.filter.name = Some(name.into().into());
         self
     }
 
-    /// Only runs whose id begins like this.
+    /// Matches only runs whose workflow id begins like this.
     pub fn id_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.filter.workflow_id_prefix = Some(prefix.into());
         self
     }
 
-    /// Only runs with this tag.
+    /// Filters by a tag that was given at the start.
     pub fn tag(mut self, key: impl Into<String>, word: impl Into<String>) -> Self {
         self.filter.search.push((key.into(), SearchValue::Keyword(word.into())));
         self
     }
 
-    /// Only runs that are parked because their code keeps failing.
+    /// Matches only runs that are parked because their code keeps failing.
     pub fn parked(mut self) -> Self {
         self.filter.quarantined = Some(true);
         self
     }
 
-    /// Only runs that began at this moment or later.
+    /// Matches only runs that started at this moment or later.
     pub fn started_from(mut self, from: SystemTime) -> Self {
         self.filter.started_from = Some(timestamp(from));
         self
     }
 
-    /// Only runs that began before this moment.
+    /// Matches only runs that started before this moment.
     pub fn started_before(mut self, before: SystemTime) -> Self {
         self.filter.started_before = Some(timestamp(before));
         self
     }
 
-    /// Oldest first, instead of newest first.
+    /// Lists the oldest runs first, instead of the newest.
     pub fn oldest_first(mut self) -> Self {
         self.filter.order = Order::Oldest;
         self
     }
 
-    /// How many runs a page has; a hundred unless this is said.
+    /// Sets how many runs a page has; 100 by default.
     pub fn page_size(mut self, runs: usize) -> Self {
         self.filter.limit = runs.max(1);
         self
     }
 
-    /// One page, and the list that goes on after it; none after the last page.
+    /// Reads one page, and returns the list that continues after it; `None` after the last page.
     ///
     /// # Errors
     /// If the store fails.
@@ -96,7 +96,7 @@ impl List {
         Ok((runs, page.next.map(|after| self.after(after))))
     }
 
-    /// Every run, however many there are.
+    /// Reads every run, however many there are.
     ///
     /// # Errors
     /// If the store fails.
@@ -111,8 +111,8 @@ impl List {
     }
 
     /// Lets every process try the [parked](Self::parked) runs of this list again, at once and
-    /// whoever has tried them before; says how many there were. That is for whoever has mended what
-    /// they failed at: a process with other code tries them by itself.
+    /// whoever has tried them before, and returns how many there were. Call it when you have fixed
+    /// a cause outside of the code: a process with other code tries them by itself.
     ///
     /// # Errors
     /// If the store fails. Some of them may be tried again by then.
@@ -132,17 +132,17 @@ impl List {
 pub struct RunSummary {
     /// Its workflow id.
     pub id: String,
-    /// The run.
+    /// The id of the run.
     pub run: String,
-    /// Its workflow.
+    /// The name of its workflow.
     pub workflow: String,
-    /// Where it stands.
+    /// What state it is in.
     pub status: Status,
-    /// When it began.
+    /// When it started.
     pub started_at: SystemTime,
     /// When it closed.
     pub closed_at: Option<SystemTime>,
-    /// The run that started it.
+    /// The id of the run that started it.
     pub parent: Option<String>,
     /// Why it is parked, if it is.
     pub parked: Option<String>,

@@ -4,7 +4,7 @@ use bowline_engine::{core::ReceiptId, store::Phase};
 
 use super::{Bowline, CancelTree, ClientError};
 
-/// The receipt of a cancel: it tells how far the cancel has come, for as long as it is kept.
+/// The receipt of a cancel. It tells you how far the cancel has come, for as long as it is kept.
 #[derive(Clone, Debug)]
 pub struct Receipt {
     bowline: Bowline,
@@ -16,16 +16,16 @@ impl Receipt {
         Self { bowline, id }
     }
 
-    /// Its id, by which [`Bowline::receipt`] finds it again.
+    /// Returns its id; [`Bowline::receipt`] finds it again by that.
     pub fn id(&self) -> String {
         self.id.to_string()
     }
 
-    /// Waits until the cancel has come so far, everywhere in the tree of the run. A later phase
-    /// implies the earlier ones; [`Phase::Clean`] is the proof that nothing is left running.
+    /// Waits until the cancel has come this far, everywhere in the tree of the run. A later phase
+    /// implies the earlier ones; [`Phase::Clean`] proves that nothing is left running.
     ///
-    /// That proof may never come: for code that did not stop and was given up, or a child that was
-    /// left alone. Where that can be, wait for [`Phase::Settled`] and look at
+    /// That proof may never come, for example because code did not stop and was given up, or a
+    /// child was left alone on purpose. If that can happen, wait for [`Phase::Settled`] and look at
     /// [`CancelTree::remainder`].
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Receipt {
         Ok(CancelTree::new(self.bowline.engine().wait(self.id, phase).await?))
     }
 
-    /// How far the cancel has come by now.
+    /// Returns how far the cancel has come by now.
     ///
     /// # Errors
     /// If the receipt has expired.

@@ -6,7 +6,7 @@ use bowline_engine::core::{Event, EventKind, RunId, codec};
 
 use super::ClientError;
 
-/// The history of a run as it was recorded: everything that a replay needs. See
+/// The recorded history of a run: everything a replay needs. See
 /// [`AnyRun::record`](super::AnyRun::record).
 #[derive(Clone, PartialEq)]
 pub struct Recording {
@@ -27,12 +27,12 @@ impl Recording {
         }
     }
 
-    /// As bytes with a checksum; every later version of Bowline reads them.
+    /// Writes it as bytes with a checksum; every later version of Bowline reads them.
     pub fn to_bytes(&self) -> Vec<u8> {
         codec::encode(&(self.run, &self.events))
     }
 
-    /// From bytes that [`to_bytes`](Self::to_bytes) gave.
+    /// Reads bytes that [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
     /// If they are damaged, or something else.

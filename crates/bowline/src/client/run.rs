@@ -21,7 +21,7 @@ use crate::{
     Ended, Give, Outcome, Query, Signal, Update, carry::Carried, ended, failure::Failure, value,
 };
 
-/// One run, of whatever workflow: signals, queries, updates, cancels.
+/// A run of any workflow: signal, query, update or cancel it.
 #[derive(Clone)]
 pub struct AnyRun {
     bowline: Bowline,
@@ -40,7 +40,7 @@ impl AnyRun {
         &self.id
     }
 
-    /// The run's own id, which no other run ever has; unset before it was asked for.
+    /// Returns the run's own id, which no other run ever has; `None` before the run is known.
     pub fn run_id(&self) -> Option<String> {
         self.run.map(|run| run.to_string())
     }
@@ -90,7 +90,7 @@ impl AnyRun {
         }
     }
 
-    /// Sends it a signal; it is durable when this returns.
+    /// Sends it a signal, which is durable when this returns.
     ///
     /// # Errors
     /// If there is no such run, or it is closed.
@@ -105,7 +105,7 @@ impl AnyRun {
         sent.map(drop).map_err(|error| self.missing(error))
     }
 
-    /// Asks for what the workflow shows; closed runs answer too.
+    /// Reads a value that the workflow shows; closed runs answer too.
     ///
     /// # Errors
     /// If there is no such run, or it shows nothing of that name.
@@ -116,7 +116,7 @@ impl AnyRun {
         value::decode(answer.as_ref()).map_err(unreadable)
     }
 
-    /// Asks the workflow's code for something, and waits for its answer.
+    /// Sends the workflow's code a request, and waits for its answer.
     ///
     /// # Errors
     /// If the code refuses it or answers with an error, there is no such run, or it is closed.
@@ -152,8 +152,8 @@ impl AnyRun {
         }
     }
 
-    /// Asks the run to cancel, with clean-up. The request is durable when this was awaited; a run
-    /// that is closed already is a success, and the receipt shows it.
+    /// Asks the run to cancel, with clean-up. Once you have awaited this, the request is durable.
+    /// If the run is closed already, that is a success, and the receipt shows it.
     pub fn cancel(&self, reason: impl Into<String>) -> CancelCall {
         CancelCall::new(self.clone(), self.address(), reason.into())
     }
@@ -163,13 +163,13 @@ impl AnyRun {
         TerminateCall::new(self.clone(), self.address(), reason.into())
     }
 
-    /// Cancels one activity, timer or child of the run, by its number: the workflow's code sees
-    /// an outcome and goes on. A target that is over already is a success, and the answer says so.
+    /// Cancels one activity, timer or child of the run, by its number. The workflow's code sees the
+    /// outcome and goes on. If it is over already, that is a success, and the answer says so.
     pub fn cancel_one(&self, number: u64, reason: impl Into<String>) -> CancelOneCall {
         CancelOneCall::new(self.clone(), number, reason.into())
     }
 
-    /// Terminates the run if it is open, and forgets it as soon as nothing of it is left.
+    /// Terminates the run if it is open, and deletes it as soon as nothing of it is left.
     ///
     /// # Errors
     /// If there is no such run.
@@ -179,7 +179,7 @@ impl AnyRun {
         self.bowline.engine().delete(run, cause).await.map_err(|error| self.missing(error))
     }
 
-    /// Lets a parked run try its turn again.
+    /// Lets every process try a parked run again.
     ///
     /// # Errors
     /// If there is no such run.
@@ -188,7 +188,7 @@ impl AnyRun {
         self.bowline.engine().retry(run).await.map_err(|error| self.missing(error))
     }
 
-    /// Where the run stands, and what it is doing.
+    /// Describes the state of the run.
     ///
     /// # Errors
     /// If there is no such run.
@@ -196,7 +196,7 @@ impl AnyRun {
         Description::read(self).await
     }
 
-    /// Everything that happened to the run, in order.
+    /// Returns everything that happened to the run, in order.
     ///
     /// # Errors
     /// If there is no such run.
@@ -207,7 +207,8 @@ impl AnyRun {
         Ok(events.iter().map(HistoryEvent::new).collect())
     }
 
-    /// The same, to be kept in a file: the test runtime replays it against tomorrow's code.
+    /// Returns the history as a [`Recording`], for you to keep in a file: the test runtime replays
+    /// it against later code.
     ///
     /// # Errors
     /// If there is no such run.
@@ -217,7 +218,7 @@ impl AnyRun {
         Ok(Recording::new(run, events.map_err(|error| self.missing(error))?))
     }
 
-    /// What there is of the run and everything below it, and how far its cancel has come.
+    /// Returns what there is of the run and everything below it, and how far its cancel has come.
     ///
     /// # Errors
     /// If there is no such run.
@@ -234,8 +235,8 @@ impl fmt::Debug for AnyRun {
     }
 }
 
-/// One run, with the types of its workflow. Everything that any run can be asked is asked through
-/// [`AnyRun`], which it derefs to.
+/// A run with the types of its workflow. It derefs to [`AnyRun`], which has everything that does
+/// not need the types.
 pub struct Run<T, E = Failure> {
     any: AnyRun,
     /// The workflow, or why that is not known.
@@ -289,10 +290,10 @@ impl<T: DeserializeOwned, E: Carried> Run<T, E> {
         Ok(head.run)
     }
 
-    /// Waits until the run has ended, and gives its value.
+    /// Waits until the run has ended, and returns its value.
     ///
     /// # Errors
-    /// If it did not end with one, or could not be asked.
+    /// If it ended without one, or could not be asked.
     pub async fn result(&self) -> Result<T, RunError<E>>
     where
         E: fmt::Display + fmt::Debug,

@@ -13,33 +13,33 @@ use bowline_engine::{
 use super::{Bowline, ClientError, Run};
 use crate::{Failure, Give, Retry, Signal, registry::QUEUE, value};
 
-/// What a start does if a run of that id is open.
+/// What to do if a run of that id is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IfExists {
-    /// It is refused.
+    /// Refuse the start.
     #[default]
     Refuse,
-    /// That run serves instead.
+    /// Use that run.
     Attach,
-    /// That run is terminated, and the new one takes its place.
+    /// Terminate that run, and start a new one in its place.
     Replace,
 }
 
-/// What a start does if the last run of that id is closed.
+/// What to do if the last run of that id is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IfClosed {
-    /// A new run begins.
+    /// Start a new run.
     #[default]
     StartAgain,
-    /// A new run begins unless the last one completed.
+    /// Start a new run unless the last one completed.
     StartUnlessCompleted,
-    /// It is refused.
+    /// Refuse the start.
     Refuse,
 }
 
-/// A start that was not sent yet: await it.
+/// A start that has not been requested yet: await it for the [`Run`].
 #[must_use = "a run starts when this is awaited: add `.await`"]
 pub struct StartCall<T, E> {
     bowline: Bowline,
@@ -68,7 +68,7 @@ impl<T, E> StartCall<T, E> {
         Self { bowline, options, deadline: None, fault: fault.or(empty), types: PhantomData }
     }
 
-    /// What happens if a run of that id is open.
+    /// Says what to do if a run of that id is open; by default the start is refused.
     pub fn if_exists(mut self, then: IfExists) -> Self {
         self.options.conflict = match then {
             IfExists::Refuse => Conflict::Refuse,
@@ -78,7 +78,7 @@ impl<T, E> StartCall<T, E> {
         self
     }
 
-    /// What happens if the last run of that id is closed.
+    /// Says what to do if the last run of that id is closed; by default a new run starts.
     pub fn if_closed(mut self, then: IfClosed) -> Self {
         self.options.reuse = match then {
             IfClosed::StartAgain => Reuse::Allow,
@@ -88,7 +88,7 @@ impl<T, E> StartCall<T, E> {
         self
     }
 
-    /// Names this request: sent twice, it starts one run.
+    /// Names this request: if you send it twice, it starts one run.
     pub fn request_id(mut self, id: impl Into<String>) -> Self {
         self.options.started.request_id = id.into().into();
         self
@@ -106,13 +106,13 @@ impl<T, E> StartCall<T, E> {
         self
     }
 
-    /// Begins only after this long.
+    /// Waits this long before the run begins.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.options.started.delay = Some(Span(delay));
         self
     }
 
-    /// Starts a new run of the chain when one failed.
+    /// Starts a new run of the chain when one fails, by this policy.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.options.started.retry = Some(retry.0);
         self
@@ -124,13 +124,13 @@ impl<T, E> StartCall<T, E> {
         self
     }
 
-    /// Who starts it, for history.
+    /// Says who starts it, for the history.
     pub fn by(mut self, who: impl Into<String>) -> Self {
         self.options.started.identity = who.into().into();
         self
     }
 
-    /// Something to show beside the run in lists.
+    /// Stores a value beside the run.
     pub fn memo<V: serde::Serialize>(mut self, key: impl Into<String>, value: &V) -> Self {
         match value::encode(value) {
             Ok(payload) => {
@@ -141,14 +141,14 @@ impl<T, E> StartCall<T, E> {
         self
     }
 
-    /// A word that lists of runs can be filtered by.
+    /// Tags the run; [`List::tag`](crate::List::tag) filters by that.
     pub fn tag(mut self, key: impl Into<String>, word: impl Into<String>) -> Self {
         let field = SearchField { value: SearchValue::Keyword(word.into()), wire: None };
         self.options.started.search.insert(key.into(), field);
         self
     }
 
-    /// A signal that comes with the start, or goes to the run that serves instead.
+    /// Sends a signal together with the start, or to the run that is used instead.
     pub fn with_signal<V>(mut self, signal: Signal<V>, value: impl Give<V>) -> Self {
         match value.give() {
             Ok(input) => {

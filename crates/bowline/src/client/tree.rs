@@ -12,8 +12,8 @@ use bowline_engine::{
 
 use crate::moment;
 
-/// How far a cancel has come in the tree of a run: as the store had it when it was asked. Shown as
-/// a tree by `{}`.
+/// How far a cancel has come in the tree of a run, as the store had it when you asked. `{}` prints
+/// it as a tree.
 #[derive(Clone, Debug)]
 pub struct CancelTree {
     left: Leftovers,
@@ -21,8 +21,8 @@ pub struct CancelTree {
     from: Option<Time>,
 }
 
-/// One run of the tree. Spans are counted from the request, or from the first decision where code
-/// stopped something and nobody had asked.
+/// One run of the tree. Spans count from the request or, if code stopped something and nobody had
+/// asked, from the first decision.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CancelledRun {
@@ -30,67 +30,67 @@ pub struct CancelledRun {
     pub id: String,
     /// Its workflow.
     pub workflow: String,
-    /// The run.
+    /// The id of the run.
     pub run: String,
     /// The run that started it, if that is part of the tree.
     pub parent: Option<String>,
-    /// Where it stands.
+    /// What state it is in.
     pub status: Status,
-    /// Why it was asked to cancel; unset if it was not.
+    /// Why it was asked to cancel; `None` if it was not.
     pub cause: Option<Cause>,
-    /// When its history had the cancel.
+    /// When its history recorded the cancel.
     pub decided: Option<Duration>,
     /// When it was closed.
     pub closed: Option<Duration>,
 }
 
-/// One activity of the tree that had started. Spans are counted as for runs.
+/// One activity of the tree that had started. Spans count as for runs.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CancelledActivity {
     /// The run that called it.
     pub run: String,
-    /// The activity.
+    /// The activity's name.
     pub name: String,
     /// Its number.
     pub number: u64,
-    /// Which attempt.
+    /// The number of the attempt.
     pub attempt: u32,
-    /// A worker has it now.
+    /// True if a worker is running it now.
     pub running: bool,
-    /// Why it was cancelled; unset if it was not.
+    /// Why it was cancelled; `None` if it was not.
     pub cause: Option<Cause>,
     /// When its cancel was decided.
     pub decided: Option<Duration>,
-    /// When its worker had been told.
+    /// When its worker was told.
     pub delivered: Option<Duration>,
-    /// When its code had looked.
+    /// When its code looked.
     pub observed: Option<Duration>,
     /// When nothing of it was running any more.
     pub stopped: Option<Duration>,
     /// How far it had to be pushed.
     pub rung: Option<Rung>,
-    /// How it ended; unset if it has not.
+    /// How it ended; `None` if it has not.
     pub ended: Option<EndKind>,
-    /// Attempts of it that are over for its run, and whose end nobody has seen.
+    /// Attempts of it that are over for the run, but that nobody saw end.
     pub unseen: Vec<UnseenAttempt>,
-    /// The code of such an attempt is known to run on.
+    /// True if the code of such an attempt is known to run on.
     pub leaked: bool,
-    /// The worker of such an attempt went silent, and nobody saw its code end.
+    /// True if the worker of such an attempt went silent, and nobody saw its code end.
     pub lost: bool,
-    /// What came too late was a success.
+    /// True if it succeeded, but too late.
     pub late: bool,
 }
 
-/// An attempt that is over for its run, and whose end nobody has seen.
+/// An attempt that is over for its run, but that nobody saw end.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct UnseenAttempt {
-    /// Which attempt.
+    /// The number of the attempt.
     pub attempt: u32,
-    /// Who had it, as they call themselves.
+    /// The identity of the worker that had it.
     pub worker: String,
-    /// Since when nobody has known more of it.
+    /// Since when nothing more is known of it.
     pub since: SystemTime,
     /// What is known of it.
     pub sight: Sight,
@@ -105,7 +105,7 @@ impl CancelTree {
         Self { left, from }
     }
 
-    /// How far it has come; a later phase implies the earlier ones.
+    /// Returns how far it has come; a later phase implies the earlier ones.
     pub fn phase(&self) -> Phase {
         self.left.phase()
     }
@@ -125,34 +125,35 @@ impl CancelTree {
         self.left.is_empty()
     }
 
-    /// Why the cancel was asked for, and by whom.
+    /// Returns why the cancel was requested, and by whom.
     pub fn cause(&self) -> Option<&Cause> {
         self.left.receipt.as_ref().map(|receipt| &receipt.cause)
     }
 
-    /// When it was asked for or, where nobody asked, first decided.
+    /// Returns when it was requested or, if nobody asked, first decided.
     pub fn requested_at(&self) -> Option<SystemTime> {
         self.from.map(moment)
     }
 
-    /// The runs of the tree: the target, then parents before children. At most a thousand; open
+    /// Lists the runs of the tree: the target, then parents before children. At most 1,000; open
     /// ones first.
     pub fn runs(&self) -> Vec<CancelledRun> {
         self.left.runs.iter().map(|line| self.run(line)).collect()
     }
 
-    /// The activities that a worker has, and the cancelled ones that had started.
+    /// Lists the activities that a worker has, and the cancelled ones that had started.
     pub fn activities(&self) -> Vec<CancelledActivity> {
         self.left.attempts.iter().map(|line| self.activity(line)).collect()
     }
 
-    /// How many cancelled activities had never started.
+    /// Returns how many cancelled activities had never started.
     pub fn never_started(&self) -> u64 {
         self.left.never_started
     }
 
-    /// What keeps it from being clean, in words; empty if it is clean. Before it is settled that
-    /// is also what is open, runs or waits; afterwards only what leaked, was lost or was left.
+    /// Lists what keeps it from being clean, in words; empty if it is clean. Before it is settled,
+    /// that includes what is open, running or waiting; afterwards only what leaked, was lost or was
+    /// left.
     pub fn remainder(&self) -> Vec<String> {
         show::remainder(&self.left, self.from)
     }

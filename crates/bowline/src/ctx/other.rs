@@ -22,8 +22,8 @@ impl OtherRun {
         External { workflow_id, ..External::default() }
     }
 
-    /// Sends it a signal; over when that run has it. Fails with the kind `NoSuchRun` if there is
-    /// no open run of that id.
+    /// Sends it a signal, and returns when that run has it. Fails with the kind `NoSuchRun` if no
+    /// run of that id is open.
     pub async fn signal<T>(&self, signal: Signal<T>, value: impl Give<T>) -> Outcome<()> {
         let input = value.give().map_err(broken)?;
         let name = Name::from(signal.name());
@@ -31,8 +31,8 @@ impl OtherRun {
         self.answer(self.ctx.inner().signal_external(signal).await)
     }
 
-    /// Asks it to cancel, with clean-up; over when that run has the request. Fails with the kind
-    /// `NoSuchRun` if there is no open run of that id.
+    /// Asks it to cancel, with clean-up, and returns when that run has the request. Fails with the
+    /// kind `NoSuchRun` if no run of that id is open.
     pub async fn cancel(&self, reason: impl Into<String>) -> Outcome<()> {
         let reason = reason.into();
         let cancel = CancelExternal { target: self.target(), reason, ..Default::default() };

@@ -6,8 +6,8 @@ use bowline_engine::core::Name;
 
 use crate::{Activity, Phase, ctx::assert_path, registry::Registry};
 
-/// A point that runs pass, where something can be made to go wrong: before or after a [`Step`] or
-/// a [`Phase`] of a cancel, of any activity or of one.
+/// A point that runs pass, where you can make something go wrong: before or after a [`Step`] or a
+/// [`Phase`] of a cancel, of any activity or of one.
 ///
 /// ```
 /// use bowline::{Phase, test::{Point, Step}};
@@ -28,27 +28,27 @@ pub struct Point {
     nth: u32,
 }
 
-/// One thing that happens to a run. What is said of a step holds for each time that it happens.
+/// One thing that happens to a run. A point counts each time it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
-    /// Somebody starts a run, or sends one a message: it enters the store.
+    /// A run is started, or sent a message: it enters the store.
     Post,
-    /// Work is taken from the store: runs that wait for a turn, activities that wait for a slot.
+    /// The worker takes work from the store: runs that wait for a turn, activities that wait for a
+    /// slot.
     Claim,
     /// A turn's decision is written. With [`Point::of`], one that schedules that activity.
     Commit,
-    /// An attempt begins: before its code is first polled, or after it has come to its first
-    /// await.
+    /// An attempt begins: before its code is first polled, or after it has reached its first await.
     Begin,
-    /// An attempt has ended, and its end is written. Before it, all that the code did is done and
-    /// nobody knows.
+    /// An attempt has ended, and its end is written. Before this step, everything the code did is
+    /// done and nobody knows.
     Settle,
-    /// Timers that are due ring.
+    /// Timers that are due fire.
     Fire,
     /// The worker reports what its attempts do, and is told what is cancelled.
     Renew,
-    /// A cancel comes to a phase: [`Requested`](Phase::Requested), [`Decided`](Phase::Decided),
+    /// A cancel reaches a phase: [`Requested`](Phase::Requested), [`Decided`](Phase::Decided),
     /// [`Delivered`](Phase::Delivered), [`Observed`](Phase::Observed) or
     /// [`Stopped`](Phase::Stopped), which is the same as [`Step::Settle`].
     Phase(Phase),
@@ -76,16 +76,16 @@ impl fmt::Display for Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The process dies, from one instruction to the next, and is started again at once. What is
-    /// in the store is there; nothing else is. Only code that looks without an await
-    /// ([`is_cancelled`](crate::ActivityCtx::is_cancelled)) goes on to its next one; what it is
-    /// told there is that it is not cancelled.
+    /// The process dies, from one instruction to the next, and is started again at once. What is in
+    /// the store is there; nothing else is. Code that only looks without an await
+    /// ([`is_cancelled`](crate::ActivityCtx::is_cancelled)) still runs to its next await, and sees
+    /// there that it is not cancelled.
     Crash,
     /// The same, but nobody starts it again: another worker takes over when the lease of the lost
     /// one has run out, 30 seconds later.
     LoseWorker,
     /// The store fails once. Before a step: it is busy, and nothing is done. After it: everything
-    /// is done, and the answer is lost, so that whoever asked cannot know.
+    /// is done, and the answer is lost, so that the caller cannot know.
     StoreFails,
 }
 
@@ -127,7 +127,7 @@ impl Point {
         Self { side, step, activity: None, nth: 1 }
     }
 
-    /// Only where this activity is concerned.
+    /// Counts only where this activity is concerned.
     pub fn of<F, M>(self, activity: F) -> Self
     where
         F: Activity<M>,
@@ -138,7 +138,7 @@ impl Point {
         Self { activity: Some(Subject { path: std::any::type_name::<F>(), name }), ..self }
     }
 
-    /// Not the first time, but the `nth` from now on, counted from one.
+    /// Happens the `nth` time from now on instead of the first, counted from one.
     ///
     /// # Panics
     /// If `nth` is zero.

@@ -7,7 +7,7 @@ use bowline_replay::{Fault, Mismatch, Replay, Workflow};
 
 use crate::{Builder, Recording};
 
-/// What a replay has shown: the code still does what it did.
+/// The result of a replay: the code still does what it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Replayed {
@@ -17,7 +17,7 @@ pub struct Replayed {
     pub closed: bool,
 }
 
-/// Why a recorded run cannot go on with today's code.
+/// Why a recorded run cannot continue with today's code.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Drift {
@@ -30,7 +30,7 @@ pub enum Drift {
     Differs {
         /// The workflow.
         workflow: String,
-        /// The event at which that shows.
+        /// The event where that shows.
         event: u64,
         /// What was recorded.
         recorded: String,
@@ -73,16 +73,16 @@ impl fmt::Display for Drift {
 
 impl std::error::Error for Drift {}
 
-/// Replays a recorded run against today's code: for your CI, so that a change which would stop
-/// open runs is found before it is deployed.
+/// Replays a recorded run against today's code. Do it in your CI, to find a change that would stop
+/// open runs before you deploy it.
 ///
-/// Record a run with [`AnyRun::record`](crate::AnyRun::record) and keep the file beside your
-/// tests. Nothing is called and nothing is written: only workflow code runs, and what it asks for
-/// is compared with what it asked for then.
+/// Record a run with [`AnyRun::record`](crate::AnyRun::record) and keep the file beside your tests.
+/// Only workflow code runs: no activity is called and nothing is written. What the code asks for is
+/// compared with what it asked for then.
 ///
 /// # Errors
-/// If the code does something else than was recorded; printed, the error shows both sides, where,
-/// and what to look for.
+/// If the code does something else than was recorded. Printed, the error shows both sides, where
+/// they differ, and what to look for.
 ///
 /// ```no_run
 /// # use bowline::prelude::*;

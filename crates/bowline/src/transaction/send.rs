@@ -15,7 +15,7 @@ use crate::{AnyRun, Bowline, CancelCall, ClientError, Give, Receipt, Run, Signal
 pub(crate) type Reading<T> =
     Box<dyn FnOnce(Result<Posted, StoreError>) -> Result<T, ClientError> + Send>;
 
-/// Something that is asked of a run, on its way into a [`Transaction`].
+/// A request on its way into a [`Transaction`].
 pub struct Request<T> {
     inner: Result<Inner<T>, ClientError>,
 }
@@ -81,7 +81,7 @@ impl<T> std::fmt::Debug for Request<T> {
 }
 
 impl<T: 'static, E: 'static> StartCall<T, E> {
-    /// Sends it with a transaction instead of awaiting it; see
+    /// Sends it as part of a transaction instead of awaiting it; see
     /// [`Bowline::start_in`](Bowline::start_in). `if_exists(IfExists::Replace)` is refused there.
     pub fn send_in<X: Transaction>(self, tx: &mut X) -> X::Answer<'_, Run<T, E>> {
         let (bowline, options) = match self.prepare() {
@@ -99,7 +99,7 @@ impl<T: 'static, E: 'static> StartCall<T, E> {
 }
 
 impl CancelCall {
-    /// Sends it with a transaction instead of awaiting it; see
+    /// Sends it as part of a transaction instead of awaiting it; see
     /// [`Bowline::cancel_in`](Bowline::cancel_in).
     pub fn send_in<X: Transaction>(self, tx: &mut X) -> X::Answer<'_, Receipt> {
         let (run, to, request) = self.prepare();
@@ -114,7 +114,7 @@ impl CancelCall {
 }
 
 impl AnyRun {
-    /// Sends it a signal with a transaction; see [`Bowline::signal_in`](Bowline::signal_in).
+    /// Sends it a signal as part of a transaction; see [`Bowline::signal_in`](Bowline::signal_in).
     pub fn signal_in<'t, X: Transaction, V>(
         &self,
         tx: &'t mut X,
