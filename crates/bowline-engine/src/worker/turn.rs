@@ -142,12 +142,12 @@ impl Threads {
         if !places.is_empty() {
             return places;
         }
-        self.room.want();
+        let waiter = self.room.want();
         for seat in &self.seats {
             // A thread with a full mailbox looks after each piece of work anyway.
             let _ = seat.read().mailbox.try_send(Work::MakeRoom);
         }
-        let first = self.room.wait().await;
+        let first = waiter.wait().await;
         first.into_iter().chain(self.room.take(most - 1)).collect()
     }
 

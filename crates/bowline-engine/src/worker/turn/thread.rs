@@ -161,7 +161,10 @@ impl Thread {
 
     fn claimed(&mut self, lease: TurnLease) {
         let run = lease.run;
-        let Some(workflow) = self.workflows.find(&lease.name) else { return self.let_go(run) };
+        let Some(workflow) = self.workflows.find(&lease.name) else {
+            self.let_go(run);
+            return;
+        };
         self.enter(run);
         let mut replay = Replay::new(workflow, run);
         replay.guard(self.alarm(run));
@@ -233,7 +236,9 @@ impl Thread {
                 }
             }
             // It was about to begin with this turn, and has not: or somebody will find it later.
-            Err(Error::NotFound(_)) => self.let_go(run),
+            Err(Error::NotFound(_)) => {
+                self.let_go(run);
+            }
             // The store has refused it for a reason that will not go away by itself.
             Err(error) if !error.is_race() && !self.core.stopping.is_cancelled() => {
                 self.failed(run, &error.to_string(), false);
@@ -433,16 +438,14 @@ impl Thread {
 
     /// Lets go of idle runs while somebody waits for their places.
     fn make_room(&mut self) {
-        while self.room.wants_one() {
-            match self.cache.oldest() {
-                Some(run) => self.let_go(run),
-                None => return self.room.still_want(),
-            }
-        }
+        let room = self.room.clone();
+        room.make(self, |own| own.cache.oldest(), Self::let_go);
     }
 
     fn stop(&mut self) {
-        self.cache.runs().into_iter().for_each(|run| self.let_go(run));
+        for run in self.cache.runs() {
+            self.let_go(run);
+        }
         for (run, held) in self.seat.shared.take_all() {
             let core = self.core.clone();
             self.core.finish(async move { release(&core, run, held).await });
@@ -455,12 +458,13 @@ impl Thread {
         drop(self.seat.shared.take(run));
     }
 
-    /// Somebody else may have the run's next turn.
-    fn let_go(&mut self, run: RunId) {
+    /// Somebody else may have the run's next turn. False if it was not held any more.
+    fn let_go(&mut self, run: RunId) -> bool {
         self.cache.remove(run);
-        let Some(held) = self.seat.shared.take(run) else { return };
+        let Some(held) = self.seat.shared.take(run) else { return false };
         let core = self.core.clone();
         self.core.finish(async move { release(&core, run, held).await });
+        true
     }
 
     /// The code of a run is about to be called; a thread that is in it already stays there.
