@@ -1,7 +1,7 @@
 //! The attempts that run here: told what they must know, reported, settled.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -39,6 +39,8 @@ pub(super) struct Attempts {
 #[derive(Default)]
 struct State {
     running: BTreeMap<AttemptKey, Attempt>,
+    /// Attempts that are over for their runs, and whose code has not ended: it has its grace.
+    ending: BTreeSet<AttemptKey>,
     /// Notices whose attempt is not known yet: a notice can overtake the work that it is about.
     early: BTreeMap<AttemptKey, (Time, CancelActivity)>,
     /// Notices that were seen, so that a repeated one is known.
@@ -66,10 +68,10 @@ impl Attempts {
 
     pub(super) fn is_empty(&self) -> bool {
         let state = self.state.lock();
-        state.running.is_empty() && state.settling.is_empty()
+        state.running.is_empty() && state.ending.is_empty() && state.settling.is_empty()
     }
 
-    /// Waits until everything that ran here has its end on its row.
+    /// Waits until everything that ran here has ended, or was given up, and that is on its row.
     pub(super) async fn all_settled(&self) {
         loop {
             let settled = self.settled.notified();
@@ -187,6 +189,12 @@ impl Attempts {
         drop(state);
         lost.iter().for_each(stop_lost);
     }
+
+    /// The code of an attempt that was over before has ended too, or counts as leaked.
+    fn is_out_of_hands(&self, key: AttemptKey) {
+        self.state.lock().ending.remove(&key);
+        self.settled.notify_waiters();
+    }
 }
 
 fn stop_lost(attempt: &Attempt) {
@@ -251,6 +259,9 @@ impl Worker {
                 state.heartbeats.insert(key, Heartbeat { attempt, proof, details });
             }
             What::Ended(ended) => {
+                if ended.stopped_at.is_none() && ended.leak.is_none() {
+                    state.ending.insert(key);
+                }
                 let end = end(key, fence, ended);
                 drop(state);
                 if let (Some(delivered), Some(observed)) = (end.delivered_at, end.observed_at) {
@@ -264,9 +275,14 @@ impl Worker {
             }
             What::Stopped { .. } | What::LeakEnded { .. } => {
                 drop(state);
-                return self.settle(plain_end(key, fence, Ending::Stopped));
+                self.settle(plain_end(key, fence, Ending::Stopped));
+                return self.attempts.is_out_of_hands(key);
             }
-            _ => return,
+            What::Leaked(_) => {
+                drop(state);
+                return self.attempts.is_out_of_hands(key);
+            }
+            What::Processes(_) => return,
         }
         drop(state);
         self.core.bells.renew.notify_one();
@@ -312,7 +328,7 @@ impl Worker {
                 tracing::error!(?key, %error, "the attempt could not be settled");
             }
         }
-        self.attempts.settled.notify_one();
+        self.attempts.settled.notify_waiters();
     }
 
     /// What the code last said is stored before its end: the next attempt wants to read it.

@@ -1,13 +1,17 @@
 //! Others have given this process up, and it lives. Its code is told to stop, what it still writes
 //! changes nothing, and then it enters again as somebody new and goes on: nobody restarts it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bowline_core::{
-    ActivitySpec, Code as CauseCode, EventKind, Payload, Queue, RunEnding, RunId, StartTurn,
+    ActivitySpec, Cause, Code as CauseCode, EventKind, Payload, Queue, RunEnding, RunId, Span,
+    StartTurn, Timeouts,
 };
 use bowline_engine::{Engine, Taken, worker::registry::ActivityCode};
-use bowline_store::memory::{Method, When};
+use bowline_store::{
+    Phase,
+    memory::{Method, When},
+};
 
 use crate::{
     support::{
@@ -90,9 +94,7 @@ async fn whoever_was_given_up_stops_its_code_and_enters_again() {
         let ended = within("whoever waited", waits).await.expect("no panic").expect("an end");
         assert_eq!(ended.1, said("\"done\""));
         assert_eq!(winner(&engine, run).await, (2, 1));
-        within("the engine to close", engine.close(std::time::Duration::ZERO))
-            .await
-            .expect("it closes");
+        within("the engine to close", engine.close(Duration::ZERO)).await.expect("it closes");
     })
     .await;
 }
@@ -221,6 +223,37 @@ async fn it_can_be_given_up_any_number_of_times() {
         go(engine, run).await;
         assert_eq!(ending(engine, run).await, said("\"done\""));
         assert_eq!(winner(engine, run).await, (5, 1));
+    })
+    .await;
+}
+
+/// An attempt passed its limit: it was over for its run, and its code had its grace. Then its
+/// process was given up, entered again at once, and with that said that nothing of its old name
+/// ran any more; and the receipt said clean. Now it enters when that code has ended.
+#[tokio::test]
+async fn nobody_enters_again_beside_code_that_is_past_its_limit() {
+    stage::each_shared(async |stage| {
+        let probe = Probe::new();
+        let start_to_close = Some(Span(Duration::from_secs(7)));
+        let timeouts = Timeouts { start_to_close, ..Timeouts::default() };
+        let spec = ActivitySpec { timeouts, ..work(1_000, 5) };
+        let only = process(&stage, spec, probe.completes_late()).await;
+        let engine = &only.engine;
+        let run = start(engine, "one", "one-1").await;
+        probe.has_begun(1).await;
+        stage.passes(7).await;
+        probe.was_told(1).await;
+        until(engine, run, "WorkflowFailed").await;
+        stage.give_up();
+        let receipt = engine.terminate(run, Cause::new(CauseCode::Requested)).await;
+        let receipt = receipt.expect("a receipt");
+        stage::settle_down(engine, run).await;
+        let left = engine.receipt(receipt).await.expect("it is there");
+        assert_eq!((probe.running(), left.phase()), (1, Phase::Settled), "{left:#?}");
+        assert_eq!(engine.metrics().rejoins, 0, "its code has not ended");
+        probe.let_go(1);
+        has_entered_again(engine, 1).await;
+        comes_clean(engine, receipt).await;
     })
     .await;
 }

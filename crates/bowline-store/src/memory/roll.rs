@@ -90,7 +90,7 @@ impl Roll {
         let runs_on = join.again.is_some() && join.runs_on;
         for member in self.members.values_mut() {
             if !shared || member.opening == opening {
-                member.end(shared && runs_on);
+                member.end(runs_on);
             }
         }
         self.given_up = None;
@@ -216,7 +216,8 @@ impl Roll {
     pub(super) fn evict(&mut self) {
         let alive = self.members.iter().find(|(_, member)| member.fate == Fate::Alive);
         self.given_up = alive.map(|(epoch, _)| *epoch);
-        self.members.values_mut().for_each(|member| member.fate = Fate::Gone);
+        let alive = self.members.values_mut().filter(|member| member.fate == Fate::Alive);
+        alive.for_each(|member| member.fate = Fate::Silent);
     }
 
     pub(super) fn is_alive(&self, epoch: Epoch) -> bool {
