@@ -20,7 +20,7 @@ use crate::{
     tx::marks,
 };
 
-pub(crate) use tree::settled;
+pub(crate) use tree::{Living, settled};
 use tree::{Top, Tree, Walk};
 
 /// Everything is read as of one moment.

@@ -33,7 +33,11 @@ pub(crate) fn settle<'t>(
         let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
         let mut seen = false;
         if let Some(start) = &start {
-            if !proves(tx, &report.proof, &start.holder).await? {
+            let counts = match report.is_fact() {
+                true => report.proof.fits(&start.holder),
+                false => proves(tx, &report.proof, &start.holder).await?,
+            };
+            if !counts {
                 return Ok(stale);
             }
             tx.fold(&mut own, now).await?;

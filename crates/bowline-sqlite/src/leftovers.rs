@@ -19,7 +19,7 @@ use crate::{
 };
 use tree::{Top, Tree, Walked};
 
-pub(crate) use tree::{is_over, settled};
+pub(crate) use tree::{Living, is_over, settled};
 
 /// `alive` is the epoch of the member: code dies with its process.
 pub(crate) fn leftovers(db: Db<'_>, subtree: &Subtree, alive: Option<Epoch>) -> Outcome<Leftovers> {

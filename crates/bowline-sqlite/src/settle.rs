@@ -15,7 +15,11 @@ pub(crate) fn settle(tx: &mut Tx<'_>, report: &Settle) -> Outcome<Settled> {
     let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
     let mut seen = false;
     if let Some(start) = &start {
-        if !proves(&report.proof, &start.holder, tx.mind.index.epoch()) {
+        let counts = match report.is_fact() {
+            true => report.proof.fits(&start.holder),
+            false => proves(&report.proof, &start.holder, tx.mind.index.epoch()),
+        };
+        if !counts {
             return Ok(stale);
         }
         tx.fold(&mut own, now)?;

@@ -320,6 +320,7 @@ macro_rules! conformance {
             it_leaves_when_it_reports
             below_a_cancelled_run_it_waits_for_word
             what_had_run_is_not_called_unstarted
+            whoever_was_given_up_may_say_what_runs_on
         }
         $crate::conformance_group! { $open, retention:
             closed_runs_are_kept
@@ -333,6 +334,9 @@ macro_rules! conformance {
             each_namespace_keeps_its_runs_for_its_own_time
             closed_links_go_while_the_chain_lives
             a_link_goes_when_what_is_below_it_is_settled
+            what_was_left_keeps_the_way_to_it
+            what_a_link_left_keeps_the_way_to_it
+            what_runs_on_keeps_the_way_to_it
         }
         $crate::conformance_group! { $open, shelf:
             a_shelf_keeps_what_was_put_there

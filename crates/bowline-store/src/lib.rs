@@ -49,7 +49,7 @@ pub use member::{
 pub use post::{NewReceipt, Posted, Posting, StartRun, may_reuse};
 pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
 pub use recent::Recent;
-pub use settle::{Foreseen, Settle, Settled, end_activity, keeps_row, runs_on};
+pub use settle::{Foreseen, Settle, Settled, end_activity, keeps_row, lingers, runs_on};
 pub use shelf::{ITEM_MAX, ITEM_NAME_MAX, Item, Shelf, Shelve, Which};
 pub use sweep::{Aside, Fired, Sweep, Swept};
 pub use unseen::{learn, silent_since};

@@ -2,7 +2,7 @@
 
 use bowline_core::{
     ActivityLive, ActivitySpec, EndActivity, Ending, EventId, Message, Number, Outcome, RunId,
-    Rung, Start, Step, Time, settle,
+    Rung, Sight, Start, Step, Time, settle,
 };
 
 use crate::Proof;
@@ -28,6 +28,14 @@ pub struct Settle {
     pub observed_at: Option<Time>,
     /// Now.
     pub now: Time,
+}
+
+impl Settle {
+    /// Whether it says only what the code does, and ends nothing: that is true whoever says it, a
+    /// member that was given up among them.
+    pub fn is_fact(&self) -> bool {
+        matches!(self.ending, Ending::RunsOn | Ending::Stopped)
+    }
 }
 
 /// What came of the report.
@@ -118,4 +126,13 @@ pub fn keeps_row(live: &ActivityLive) -> bool {
 /// closed run of which no activity waits, is out or runs on is over for ever.
 pub fn runs_on(live: &ActivityLive) -> bool {
     !live.unseen.is_empty()
+}
+
+/// Whether code of an activity may run in a process of which more may become known. Of a remote
+/// attempt that passed its limit nobody may ever hear, and what a policy presumes dead is not
+/// waited for.
+pub fn lingers(live: &ActivityLive) -> bool {
+    let is_awaited = |sight: &Sight| matches!(sight, Sight::RunsOn | Sight::Silent);
+    let mut unseen = live.unseen.iter();
+    unseen.any(|own| own.epoch.is_some() && is_awaited(&own.sight))
 }

@@ -51,6 +51,14 @@ pub struct Sweep {
     pub presume: Option<Time>,
 }
 
+impl Sweep {
+    /// Whether a run that closed then has been kept for long enough.
+    pub fn is_past(&self, run: RunId, closed: Time) -> bool {
+        let own = self.retention.iter().find(|(space, _)| *space == run.namespace);
+        own.is_some_and(|(_, kept)| closed.after(*kept) <= self.now)
+    }
+}
+
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use bowline_core::{EventId, ParentClose, Ranges, RunId};
-use bowline_store::{RunLine, left_by};
+use bowline_core::{ActivityLive, EventId, ParentClose, Ranges, RunId};
+use bowline_store::{RunLine, left_by, lingers};
 use uuid::Uuid;
 
 use crate::{
@@ -391,12 +391,18 @@ async fn left(db: Db<'_>, run: &Run) -> Outcome<Ranges> {
     Ok(left_by(&owed::batch(&row)?).unwrap_or_default())
 }
 
+/// Whether something lives below a run that is settled.
+pub(crate) struct Living(pub(crate) bool);
+
 /// Whether everything below a run is closed, what was left alone excepted, and nothing of it
-/// waits, runs or is owed. How its chain went on is no matter.
-pub(crate) async fn settled(db: Db<'_>, target: RunId) -> Outcome<bool> {
+/// waits, runs or is owed. How its chain went on is no matter. Says whether something lives there
+/// nevertheless: what was left alone, and code that runs on.
+pub(crate) async fn settled(db: Db<'_>, target: RunId) -> Outcome<Option<Living>> {
     let (mut tree, mut walk) = (Tree::new(db), Walk::from(target, Top::Run(target)));
+    let mut lives = false;
     while let Some((run, alone)) = Box::pin(tree.step(&mut walk)).await? {
         if alone {
+            lives = true;
             continue;
         }
         let id = run.head.run;
@@ -404,8 +410,27 @@ pub(crate) async fn settled(db: Db<'_>, target: RunId) -> Outcome<bool> {
                    WHERE namespace = $1 AND run = $2 AND place < 2 LIMIT 1";
         let values: [Value<'_>; 2] = [&blob::space(id), &blob::uuid(id)];
         if run.is_open() || run.owing > 0 || db.first(sql, &values).await?.is_some() {
-            return Ok(false);
+            return Ok(None);
+        }
+        lives = lives || lingers_of(db, id).await?;
+    }
+    Ok((!walk.is_cut()).then_some(Living(lives)))
+}
+
+/// Whether code of a run may run on in a process.
+async fn lingers_of(db: Db<'_>, id: RunId) -> Outcome<bool> {
+    let sql = "SELECT number, live FROM @activities WHERE namespace = $1 AND run = $2 \
+               AND adrift AND number > $3 ORDER BY number LIMIT $4";
+    let (space, uuid, mut after) = (blob::space(id), blob::uuid(id), 0_i64);
+    loop {
+        let values: [Value<'_>; 4] = [&space, &uuid, &after, &count(limits::WALK)];
+        let rows = db.rows(sql, &values).await?;
+        let Some(last) = rows.last() else { return Ok(false) };
+        after = last.try_get(0)?;
+        for row in &rows {
+            if lingers(&blob::open::<ActivityLive>(id, row, 1)?) {
+                return Ok(true);
+            }
         }
     }
-    Ok(!walk.is_cut())
 }

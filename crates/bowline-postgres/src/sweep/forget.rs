@@ -16,7 +16,8 @@ use crate::{
     blob::{self, count},
     db::{Db, Outcome, Value},
     fault::Fault,
-    leftovers, run,
+    leftovers::{self, Living},
+    run,
     shared::Shared,
     tx::Tx,
     work,
@@ -81,7 +82,7 @@ pub(super) async fn runs(
     let (more, before) = (full(&deleted) || full(&expired), room.0);
     let all: BTreeSet<RunId> = deleted.into_iter().chain(expired).collect();
     for run in all {
-        match may_go(shared, run).await {
+        match may_go(shared, sweep, run).await {
             Ok(true) => {}
             Ok(false) => continue,
             Err(Fault::Said(Error::Corrupt { run, corrupt })) => {
@@ -147,16 +148,44 @@ pub(crate) const EXPIRED: &str = "SELECT namespace, run, closed_at FROM @runs \
     WHERE namespace = $1 AND closed_at IS NOT NULL AND closed_at <= $2 \
     AND (closed_at, run) > ($3, $4) ORDER BY closed_at, run LIMIT $5";
 
-async fn may_go(shared: &Shared, run: RunId) -> Outcome<bool> {
+async fn may_go(shared: &Shared, sweep: &Sweep, run: RunId) -> Outcome<bool> {
     let lent = shared.lend_to_read().await?;
     let db = Db::own(&lent, shared);
     db.begin(leftovers::SNAPSHOT).await?;
-    let may = match kept(db, run).await {
-        Ok(false) => leftovers::settled(db, run).await,
-        other => other.map(|kept| !kept),
-    };
+    let may = nothing_keeps(db, sweep, run).await;
     db.roll_back().await;
     may
+}
+
+async fn nothing_keeps(db: Db<'_>, sweep: &Sweep, run: RunId) -> Outcome<bool> {
+    if kept(db, run).await? {
+        return Ok(false);
+    }
+    match leftovers::settled(db, run).await? {
+        None => Ok(false),
+        Some(Living(false)) => Ok(true),
+        Some(Living(true)) => Ok(!is_watched(db, sweep, run).await?),
+    }
+}
+
+/// Whether somebody may ask for a receipt that has to name what lives below a run: its parent is
+/// there, or its chain goes on and has not expired.
+async fn is_watched(db: Db<'_>, sweep: &Sweep, id: RunId) -> Outcome<bool> {
+    let Some(own) = run::one(db, id).await? else { return Ok(false) };
+    if let Some(above) = &own.origin.parent
+        && run::one(db, above.run).await?.is_some()
+    {
+        return Ok(true);
+    }
+    let newest = run::newest(db, own.head.first_run).await?.filter(|newest| *newest != id);
+    let Some(newest) = newest else { return Ok(false) };
+    let sql = "SELECT r.closed_at, l.deleted FROM @runs r \
+               JOIN @labels l ON l.namespace = r.namespace AND l.run = r.run \
+               WHERE r.namespace = $1 AND r.run = $2";
+    let values: [Value<'_>; 2] = [&blob::space(newest), &blob::uuid(newest)];
+    let Some(row) = db.first(sql, &values).await? else { return Ok(false) };
+    let (closed, deleted): (Option<i64>, bool) = (row.try_get(0)?, row.try_get(1)?);
+    Ok(!closed.is_some_and(|closed| deleted || sweep.is_past(newest, Time(closed))))
 }
 
 /// Whether a receipt tells about a run: one of its chain, or of a chain above.

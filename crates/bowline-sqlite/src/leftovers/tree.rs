@@ -9,12 +9,12 @@ use std::{
     sync::Arc,
 };
 
-use bowline_core::{Batch, Blob, EventId, ParentClose, Ranges, RunId};
-use bowline_store::{RunLine, left_by};
+use bowline_core::{ActivityLive, Batch, Blob, EventId, ParentClose, Ranges, RunId};
+use bowline_store::{RunLine, left_by, lingers};
 use rusqlite::params;
 
 use crate::{
-    blob::{number, wide},
+    blob::{self, number, wide},
     db::{Db, Outcome},
     limits,
     run::{self, Run},
@@ -357,10 +357,16 @@ fn is_paid(db: Db<'_>, run: &Run) -> Outcome<bool> {
         && db.first(marked, [run.key()], |_| Ok(()))?.is_none())
 }
 
+/// Whether something lives below a run that is settled.
+pub(crate) struct Living(pub(crate) bool);
+
 /// Whether everything below a run is closed, what was left alone excepted, and nothing of it
-/// waits, runs or is owed. How its chain went on is no matter.
-pub(crate) fn settled(db: Db<'_>, target: RunId) -> Outcome<bool> {
+/// waits, runs or is owed. How its chain went on is no matter. Says whether something lives there
+/// nevertheless: what was left alone, and code that runs on.
+pub(crate) fn settled(db: Db<'_>, target: RunId) -> Outcome<Option<Living>> {
+    let mut lives = false;
     let walked = Tree::new(db).walk(target, Top::Run(target), |_, run, alone| {
+        lives |= alone || lingers_of(db, run)?;
         if alone {
             return Ok(true);
         }
@@ -370,5 +376,15 @@ pub(crate) fn settled(db: Db<'_>, target: RunId) -> Outcome<bool> {
             && db.first(works, [run.key()], |_| Ok(()))?.is_none()
             && db.first(owes, [run.key()], |_| Ok(()))?.is_none())
     })?;
-    Ok(walked == Walked::Whole)
+    Ok((walked == Walked::Whole).then_some(Living(lives)))
+}
+
+/// Whether code of a run may run on in a process.
+fn lingers_of(db: Db<'_>, run: &Run) -> Outcome<bool> {
+    let (id, adrift) = (run.head.run, "SELECT live FROM activities WHERE run = ? AND adrift = 1");
+    let found = db.all(adrift, [run.key()], |row| {
+        let live: ActivityLive = blob::open(id, row, 0)?;
+        Ok(lingers(&live))
+    })?;
+    Ok(found.contains(&true))
 }

@@ -14,8 +14,8 @@ use crate::{
     aside::Found,
     db::Outcome,
     fault::Fault,
-    leftovers,
-    run::{self, SERIAL_BITS},
+    leftovers::{self, Living},
+    run::{self, Label, SERIAL_BITS},
     tx::Tx,
 };
 
@@ -71,7 +71,7 @@ pub(super) fn runs(
     let full = |found: &[i64]| found.len() as i64 == looks;
     let (more, before) = (full(&deleted) || full(&expired), room.0);
     for key in deleted.into_iter().chain(expired) {
-        match may_go(tx, key) {
+        match may_go(tx, sweep, key) {
             Ok(None) => continue,
             Ok(Some(_)) if room.spend(1) => return Ok(true),
             Ok(Some(run)) => bury(tx, run)?,
@@ -86,11 +86,37 @@ pub(super) fn runs(
 }
 
 /// The run behind a key, if nothing keeps it.
-fn may_go(tx: &mut Tx<'_>, key: i64) -> Outcome<Option<RunId>> {
+fn may_go(tx: &mut Tx<'_>, sweep: &Sweep, key: i64) -> Outcome<Option<RunId>> {
     let Some(label) = run::label_at(tx.db, key)? else { return Ok(None) };
     let run = label.run;
-    let stays = tx.find(run)?.is_none() || kept(tx, run)? || !leftovers::settled(tx.db, run)?;
-    Ok(Some(run).filter(|_| !stays))
+    if tx.find(run)?.is_none() || kept(tx, run)? {
+        return Ok(None);
+    }
+    let may = match leftovers::settled(tx.db, run)? {
+        None => false,
+        Some(Living(lives)) => !lives || !is_watched(tx, sweep, &label)?,
+    };
+    Ok(Some(run).filter(|_| may))
+}
+
+/// Whether somebody may ask for a receipt that has to name what lives below a run: its parent is
+/// there, or its chain goes on and has not expired.
+fn is_watched(tx: &mut Tx<'_>, sweep: &Sweep, label: &Label) -> Outcome<bool> {
+    if let Some(above) = &label.origin.parent
+        && tx.label(above.run)?.is_some()
+    {
+        return Ok(true);
+    }
+    let newest = run::newest(tx.db, label.origin.first_run)?.filter(|key| *key != label.key);
+    let Some(key) = newest else { return Ok(false) };
+    let sql = "SELECT closed_at, deleted FROM labels WHERE key = ?";
+    let found = tx.db.first(sql, [key], |row| {
+        let (closed, deleted): (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
+        Ok((closed, deleted.is_some()))
+    })?;
+    let Some((closed, deleted)) = found else { return Ok(false) };
+    let past = |closed| deleted || sweep.is_past(label.run, Time(closed));
+    Ok(!closed.is_some_and(past))
 }
 
 fn deleted(tx: &mut Tx<'_>, looks: i64) -> Outcome<Vec<i64>> {

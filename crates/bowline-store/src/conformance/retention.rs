@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline_core::{Address, Ending, ParentClose, RunId, Status};
+use bowline_core::{Address, Ending, ParentClose, RunId, Status, Timeout};
 
 use super::{
     Harness,
@@ -231,4 +231,83 @@ pub fn a_link_goes_when_what_is_below_it_is_settled(harness: &dyn Harness) {
     world.tick(3_600);
     world.sweep_for(HOUR);
     assert!(!world.exists(first) && world.exists(second));
+}
+
+/// A child had let its own child go, and expired; so its row went, and with it the way from the run
+/// above to the one that lives. A receipt of that run said clean. Now who is above goes first.
+pub fn what_was_left_keeps_the_way_to_it(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let top = world.start("top");
+    let birth_of = |id: &str| birth(world.run_id(), id, world.now());
+    let (middle, bottom) = (birth_of("middle"), birth_of("bottom"));
+    let (below, alone) = (middle.run, bottom.run);
+    world.run_turn(top, |turn| turn.child(middle, ParentClose::Abandon));
+    world.run_turn(below, |turn| turn.child(bottom, ParentClose::Abandon));
+    world.close(below, Status::Completed);
+    world.tick(1_800);
+    world.close(top, Status::Completed);
+    world.tick(1_800);
+    world.sweep_for(HOUR);
+    let left = world.leftovers(top).remainder().left;
+    assert_eq!(left.iter().map(|line| line.run).collect::<Vec<_>>(), [alone]);
+    world.tick(3_600);
+    world.sweep_for(HOUR);
+    world.sweep_for(HOUR);
+    assert!(!world.exists(top) && !world.exists(below), "nobody can ask any more");
+    assert!(world.exists(alone), "it is open");
+}
+
+/// The same for a run whose chain goes on.
+pub fn what_a_link_left_keeps_the_way_to_it(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let first = world.start("a");
+    let birth_of = |id: &str| birth(world.run_id(), id, world.now());
+    let (child, next) = (birth_of("child"), birth_of("a"));
+    let (alone, second) = (child.run, next.run);
+    world.run_turn(first, |turn| turn.child(child, ParentClose::Abandon));
+    world.run_turn(first, |turn| turn.continue_as(next));
+    world.tick(3_600);
+    world.sweep_for(HOUR);
+    assert_eq!(world.leftovers(second).remainder().left.len(), 1, "the chain goes on");
+    world.close(second, Status::Completed);
+    world.tick(1_800);
+    world.sweep_for(HOUR);
+    assert_eq!(world.leftovers(second).remainder().left.len(), 1, "it may be asked about");
+    world.tick(1_800);
+    world.sweep_for(HOUR);
+    assert!(!world.exists(first) && !world.exists(second) && world.exists(alone));
+}
+
+/// Code that runs on in a process, or of a process that fell silent, is named by the receipts of
+/// all runs above it: its run is there as long as they are. A remote attempt of which nobody has
+/// heard keeps nothing: there is nobody who could ever say more.
+pub fn what_runs_on_keeps_the_way_to_it(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let parent = world.start("parent");
+    let child_of = |id: &str| {
+        let child = birth(world.run_id(), id, world.now());
+        let run = child.run;
+        world.run_turn(parent, |turn| turn.child(child, ParentClose::Cancel));
+        world.run_turn(run, |turn| turn.schedule(spec("work")));
+        run
+    };
+    let leaking = child_of("leaking");
+    let claimed = world.claim_one();
+    world.run_turn(leaking, |turn| {
+        turn.cancel(claimed.activity, "ops");
+        turn.close(Status::Cancelled);
+    });
+    world.settle(&claimed, Ending::Abandoned);
+    let remote = child_of("remote");
+    let silent = world.claim_remote();
+    world.settle(&silent, Ending::TimedOut(Timeout::StartToClose));
+    world.close(remote, Status::Completed);
+    assert_eq!(world.leftovers(remote).remainder().lost.len(), 1);
+    world.tick(3_600);
+    world.sweep_for(HOUR);
+    assert!(world.exists(leaking) && !world.exists(remote));
+    assert_eq!(world.leftovers(parent).remainder().leaked.len(), 1);
+    world.settle(&claimed, Ending::Stopped);
+    world.sweep_for(HOUR);
+    assert!(!world.exists(leaking));
 }

@@ -119,3 +119,17 @@ pub fn what_had_run_is_not_called_unstarted(harness: &dyn Harness) {
         assert_eq!(left.phase(), Phase::Clean);
     }
 }
+
+/// A member was given up while it had an attempt, and its row had yet to be handed on. That its
+/// code runs on is true whoever says it; what it reports besides changes nothing.
+pub fn whoever_was_given_up_may_say_what_runs_on(harness: &dyn Harness) {
+    let mut world = World::new(harness);
+    let run = world.start("a");
+    world.run_turn(run, |turn| turn.schedule(spec("work")));
+    let claimed = world.claim_one();
+    world.reopen();
+    assert_eq!(world.settle(&claimed, Ending::RunsOn).step, Step::Noted);
+    assert_eq!(world.settle(&claimed, Ending::Completed(None)).step, Step::Stale);
+    assert_eq!(world.settle(&claimed, Ending::Stopped).step, Step::Noted);
+    assert_eq!(world.settle(&claimed, Ending::Stopped).step, Step::Stale);
+}

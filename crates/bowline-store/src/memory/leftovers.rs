@@ -11,7 +11,7 @@ use super::{
     Data,
     row::{Activity, Run},
 };
-use crate::{AttemptLine, Error, Leftovers, Result, RunLine, Subtree};
+use crate::{AttemptLine, Error, Leftovers, Result, RunLine, Subtree, lingers};
 
 /// A run of a subtree.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,9 @@ struct Member {
     /// It was left alone when its parent closed.
     alone: bool,
 }
+
+/// Whether something lives below a run that is settled.
+pub(super) struct Living(pub(super) bool);
 
 /// What a subtree begins with.
 #[derive(Clone, Copy)]
@@ -130,13 +133,19 @@ impl Data {
     }
 
     /// Whether everything below a run is closed, what was left alone excepted, and nothing of it
-    /// waits or runs.
-    pub(super) fn is_settled(&self, run: RunId) -> bool {
-        self.subtree(Top::Run(run)).iter().filter(|member| !member.alone).all(|member| {
+    /// waits or runs. Says whether something lives there nevertheless: what was left alone, and
+    /// code that runs on.
+    pub(super) fn settled(&self, run: RunId) -> Option<Living> {
+        let mut lives = false;
+        for member in self.subtree(Top::Run(run)) {
             let row = &self.rows.runs[&member.run];
+            lives |= member.alone || row.activities.values().any(|own| lingers(&own.live));
             let ended = row.activities.values().all(|own| own.live.ended().is_some());
-            !row.head.status.is_open() && ended
-        })
+            if !member.alone && (row.head.status.is_open() || !ended) {
+                return None;
+            }
+        }
+        Some(Living(lives))
     }
 
     /// Whatever should not be there at all.

@@ -1,6 +1,6 @@
 //! Attempts end.
 
-use bowline_core::{ActivityLive, Holder, Step, Time, settle};
+use bowline_core::{ActivityLive, Holder, Start, Step, Time, settle};
 
 use super::{Data, roll::Roll};
 use crate::{Foreseen, Proof, Settle, Settled, keeps_row};
@@ -14,8 +14,11 @@ impl Data {
         let own = self.rows.runs.get_mut(&run).and_then(|row| row.activities.get_mut(&activity));
         let Some(own) = own else { return stale };
         let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
-        let roll = &self.roll;
-        if start.as_ref().is_some_and(|start| !proves(&report.proof, &start.holder, roll)) {
+        let counts = |start: &Start| match report.is_fact() {
+            true => report.proof.fits(&start.holder),
+            false => proves(&report.proof, &start.holder, &self.roll),
+        };
+        if !start.as_ref().is_none_or(counts) {
             return stale;
         }
         if let Some(record) = own.live.cancel.as_mut().filter(|_| start.is_some()) {

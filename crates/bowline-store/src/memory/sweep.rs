@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use bowline_core::{EventId, Place, RunId, Time};
 
-use super::Data;
+use super::{Data, leftovers::Living};
 use crate::{
-    Result, Sweep, Swept, keeps_row, learn,
+    Head, Result, RunKey, Sweep, Swept, keeps_row, learn,
     ready::{Change, Mark},
     silent_since,
 };
@@ -121,20 +121,17 @@ impl Data {
 
     /// Runs that nobody keeps and of whose subtree nothing is left.
     fn expire_runs(&mut self, sweep: &Sweep, room: &mut usize) -> bool {
-        let over = |run: RunId, closed: Time| {
-            let own = sweep.retention.iter().find(|(space, _)| *space == run.namespace);
-            own.is_some_and(|(_, kept)| closed.after(*kept) <= sweep.now)
-        };
         let heads = self.rows.runs.values().map(|row| &row.head);
-        let expired = heads.filter(|head| {
-            head.closed_at.is_some_and(|closed| head.deleted || over(head.run, closed))
-        });
+        let expired = heads.filter(|head| has_expired(sweep, head));
         let expired: Vec<RunId> = expired.map(|head| head.run).collect();
         if expired.is_empty() {
             return false;
         }
         let kept: BTreeSet<RunId> = self.rows.receipts.values().map(|row| row.chain).collect();
-        let gone = |run: &RunId| !self.is_kept(*run, &kept) && self.is_settled(*run);
+        let gone = |run: &RunId| {
+            let settled = self.settled(*run).filter(|_| !self.is_kept(*run, &kept));
+            settled.is_some_and(|Living(lives)| !lives || !self.is_watched(*run, sweep))
+        };
         let gone: Vec<RunId> = expired.into_iter().filter(gone).take(*room + 1).collect();
         gone.iter().take(*room).for_each(|run| self.remove(*run));
         spend(room, gone.len())
@@ -150,6 +147,16 @@ impl Data {
             next = self.rows.above(row).and_then(|(parent, _)| self.rows.runs.get(&parent));
         }
         false
+    }
+
+    /// Whether somebody may ask for a receipt that has to name what lives below a run: its parent
+    /// is there, or its chain goes on and has not expired.
+    fn is_watched(&self, run: RunId, sweep: &Sweep) -> bool {
+        let Ok(row) = self.rows.run(run) else { return false };
+        let above = self.rows.above(row).and_then(|(parent, _)| self.rows.runs.get(&parent));
+        let newest = self.rows.key(&RunKey::Chain(row.head.first_run)).map(|row| &row.head);
+        let goes_on = newest.is_some_and(|head| head.run != run && !has_expired(sweep, head));
+        above.is_some() || goes_on
     }
 
     fn remove(&mut self, run: RunId) {
@@ -170,6 +177,10 @@ impl Data {
         self.rows.children.retain(|_, children| !children.is_empty());
         self.index.apply([Change::RunGone(run)]);
     }
+}
+
+fn has_expired(sweep: &Sweep, head: &Head) -> bool {
+    head.closed_at.is_some_and(|closed| head.deleted || sweep.is_past(head.run, closed))
 }
 
 /// Takes what was found from the room there is; true if there was more.
