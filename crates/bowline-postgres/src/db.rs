@@ -3,17 +3,22 @@
 
 use std::{
     future::Future,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use deadpool_postgres::{Object, Pool};
+use tokio::time::error::Elapsed;
 use tokio_postgres::types::{IsNull, ToSql, private::BytesMut};
 
 use crate::{
     fault::Fault,
     guest::{Bound, Guest},
     row::{Bind, Row},
+    session::Sessions,
     shared::Shared,
 };
 
@@ -30,16 +35,57 @@ pub(crate) struct Lent {
     object: Option<Object>,
     /// An answer is missing, or a transaction is open: not to be used by anybody else.
     spoilt: AtomicBool,
+    /// How many answers are waited for. Whoever stops waiting leaves one behind.
+    asked: AtomicUsize,
+    sessions: Arc<Sessions>,
 }
 
 impl Lent {
-    pub(crate) async fn from(pool: &Pool, patience: Duration) -> Outcome<Self> {
+    pub(crate) async fn from(
+        pool: &Pool,
+        patience: Duration,
+        sessions: &Arc<Sessions>,
+    ) -> Outcome<Self> {
         let object = match tokio::time::timeout(patience, pool.get()).await {
             Ok(Ok(object)) => object,
             Ok(Err(error)) => return Err(Fault::Away(pooled(&error))),
             Err(_) => return Err(Fault::Away("no connection came free in time".into())),
         };
-        Ok(Self { object: Some(object), spoilt: AtomicBool::new(false) })
+        let (spoilt, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Ok(Self { object: Some(object), spoilt, asked, sessions: sessions.clone() })
+    }
+
+    /// Waits for an answer to something that changes nothing.
+    async fn wait<T>(
+        &self,
+        patience: Duration,
+        answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Outcome<T> {
+        self.asks();
+        let answered = tokio::time::timeout(patience, answer).await;
+        match self.heard(answered) {
+            Some(answer) => Ok(answer?),
+            None => Err(Fault::Away("the database did not answer in time".into())),
+        }
+    }
+
+    /// An answer is waited for from now on.
+    fn asks(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has come, or nobody waits for it any more.
+    fn heard<T>(
+        &self,
+        answered: Result<Result<T, tokio_postgres::Error>, Elapsed>,
+    ) -> Option<Result<T, tokio_postgres::Error>> {
+        let answer = answered.ok()?;
+        self.asked.fetch_sub(1, Ordering::Relaxed);
+        // Of a connection that has ended, the server may not have heard.
+        if answer.as_ref().is_err_and(|error| error.code().is_none()) {
+            self.spoilt.store(true, Ordering::Relaxed);
+        }
+        Some(answer)
     }
 
     fn object(&self) -> &Object {
@@ -56,9 +102,10 @@ fn pooled(error: &deadpool_postgres::PoolError) -> String {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if let Some(object) = self.object.take()
-            && self.spoilt.load(Ordering::Relaxed)
-        {
+        let is_spoilt =
+            self.spoilt.load(Ordering::Relaxed) || self.asked.load(Ordering::Relaxed) > 0;
+        if let Some(object) = self.object.take().filter(|_| is_spoilt) {
+            self.sessions.give_up(&object);
             // Out of the pool, and closed with it.
             drop(Object::take(object));
         }
@@ -136,8 +183,11 @@ impl<'a> Db<'a> {
         let sql = named(sql, self.prefix);
         match self.conn {
             Conn::Own(lent) => {
-                let statement = self.wait(lent.object().prepare_cached(&sql)).await?;
-                let rows = self.wait(lent.object().query(&statement, &plain(values))).await?;
+                let statement =
+                    lent.wait(self.patience, lent.object().prepare_cached(&sql)).await?;
+                let rows = lent
+                    .wait(self.patience, lent.object().query(&statement, &plain(values)))
+                    .await?;
                 Ok(rows.into_iter().map(Row::Own).collect())
             }
             Conn::Given(guest) => self.ask(guest, &sql, values).await,
@@ -158,7 +208,8 @@ impl<'a> Db<'a> {
     pub(crate) async fn know(&self, texts: &[&str]) -> Outcome<()> {
         let Conn::Own(lent) = self.conn else { return Ok(()) };
         for sql in texts {
-            self.wait(lent.object().prepare_cached(&named(sql, self.prefix))).await?;
+            lent.wait(self.patience, lent.object().prepare_cached(&named(sql, self.prefix)))
+                .await?;
         }
         Ok(())
     }
@@ -172,7 +223,7 @@ impl<'a> Db<'a> {
     pub(crate) async fn batch(&self, sql: &str) -> Outcome<()> {
         let sql = named(sql, self.prefix);
         match self.conn {
-            Conn::Own(lent) => self.wait(lent.object().batch_execute(&sql)).await,
+            Conn::Own(lent) => lent.wait(self.patience, lent.object().batch_execute(&sql)).await,
             Conn::Given(guest) => self.ask(guest, &sql, &[]).await.map(drop),
         }
     }
@@ -182,19 +233,14 @@ impl<'a> Db<'a> {
     pub(crate) async fn change(&self, sql: &str, values: &[Value<'_>]) -> Outcome<Vec<Row>> {
         let Conn::Own(lent) = self.conn else { return self.rows(sql, values).await };
         let sql = named(sql, self.prefix);
-        let statement = self.wait(lent.object().prepare_cached(&sql)).await?;
+        let statement = lent.wait(self.patience, lent.object().prepare_cached(&sql)).await?;
         let values = plain(values);
         let changing = lent.object().query(&statement, &values);
-        match tokio::time::timeout(self.patience, changing).await {
-            Ok(Ok(rows)) => Ok(rows.into_iter().map(Row::Own).collect()),
-            Ok(Err(error)) => {
-                self.spoil_unless_alive(&error);
-                Err(Fault::of_commit(error))
-            }
-            Err(_) => {
-                lent.spoilt.store(true, Ordering::Relaxed);
-                Err(Fault::Unsure("the database did not answer in time".into()))
-            }
+        lent.asks();
+        match lent.heard(tokio::time::timeout(self.patience, changing).await) {
+            Some(Ok(rows)) => Ok(rows.into_iter().map(Row::Own).collect()),
+            Some(Err(error)) => Err(Fault::of_commit(error)),
+            None => Err(Fault::Unsure("the database did not answer in time".into())),
         }
     }
 
@@ -211,13 +257,14 @@ impl<'a> Db<'a> {
     pub(crate) async fn commit(&self) -> Outcome<()> {
         let Conn::Own(lent) = self.conn else { return Ok(()) };
         let committing = lent.object().batch_execute("COMMIT");
-        match tokio::time::timeout(self.patience, committing).await {
-            Ok(Ok(())) => {
+        lent.asks();
+        match lent.heard(tokio::time::timeout(self.patience, committing).await) {
+            Some(Ok(())) => {
                 lent.spoilt.store(false, Ordering::Relaxed);
                 Ok(())
             }
-            Ok(Err(error)) => Err(Fault::of_commit(error)),
-            Err(_) => Err(Fault::Unsure("the database did not answer in time".into())),
+            Some(Err(error)) => Err(Fault::of_commit(error)),
+            None => Err(Fault::Unsure("the database did not answer in time".into())),
         }
     }
 
@@ -226,33 +273,6 @@ impl<'a> Db<'a> {
             && self.batch("ROLLBACK").await.is_ok()
         {
             lent.spoilt.store(false, Ordering::Relaxed);
-        }
-    }
-
-    async fn wait<T>(
-        &self,
-        answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Outcome<T> {
-        match tokio::time::timeout(self.patience, answer).await {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => {
-                self.spoil_unless_alive(&error);
-                Err(error.into())
-            }
-            Err(_) => {
-                if let Conn::Own(lent) = self.conn {
-                    lent.spoilt.store(true, Ordering::Relaxed);
-                }
-                Err(Fault::Away("the database did not answer in time".into()))
-            }
-        }
-    }
-
-    fn spoil_unless_alive(&self, error: &tokio_postgres::Error) {
-        if let Conn::Own(lent) = self.conn
-            && error.code().is_none()
-        {
-            lent.spoilt.store(true, Ordering::Relaxed);
         }
     }
 }

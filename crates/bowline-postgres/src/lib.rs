@@ -42,6 +42,7 @@ mod reader;
 mod room;
 mod row;
 mod run;
+mod session;
 mod settings;
 mod settle;
 mod shared;
@@ -67,7 +68,14 @@ use tokio::{runtime::Runtime, sync::mpsc};
 use tokio_postgres::Config;
 
 use crate::{
-    call::Call, fault::shown, held::Held, past::Past, shared::Shared, tls::Tls, writer::Gate,
+    call::Call,
+    fault::shown,
+    held::Held,
+    past::Past,
+    session::{Session, Sessions},
+    shared::Shared,
+    tls::Tls,
+    writer::Gate,
 };
 
 pub use guest::{Bound, Cells, Guest, Unanswered};
@@ -117,14 +125,16 @@ impl PostgresStore {
         let identity = prepare(runtime, &config, &tls, &settings)?;
         let calls = settings.connections.max(2);
         let held = Arc::new(Held::default());
-        let side = build(pool(&config, &tls, &settings, SIDE))?;
-        let reads = build(pool(&config, &tls, &settings, READS))?;
-        let pool = pool(&config, &tls, &settings, calls);
+        let sessions = Arc::new(Sessions::default());
+        let pool = |size| pool(&config, &tls, &settings, &sessions, size);
+        let (side, reads) = (build(pool(SIDE))?, build(pool(READS))?);
+        let pool = pool(calls);
         let past = Arc::new(Past::default());
         let pool = pool.post_create(forgetting(held.clone())).post_create(meeting(past.clone()));
         let pool = build(pool)?;
         let lanes = settings.lanes.clamp(1, settings.connections.max(2));
-        let shared = Arc::new(Shared::new([pool, side, reads], settings, identity, (held, past)));
+        let known = (held, past, sessions);
+        let shared = Arc::new(Shared::new([pool, side, reads], settings, identity, known));
         let (calls, incoming) = mpsc::channel(limits::CALLS_MAX);
         let gate = Arc::new(tokio::sync::Mutex::new(Gate { calls: incoming, left: None }));
         for _ in 0..lanes {
@@ -202,7 +212,13 @@ const SIDE: usize = 2;
 /// Connections for lists and subtrees.
 const READS: usize = 3;
 
-fn pool(config: &Config, tls: &Tls, settings: &Settings, size: usize) -> PoolBuilder {
+fn pool(
+    config: &Config,
+    tls: &Tls,
+    settings: &Settings,
+    sessions: &Arc<Sessions>,
+    size: usize,
+) -> PoolBuilder {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
     // The connection that was used last knows most statements, and has their plans.
@@ -218,8 +234,24 @@ fn pool(config: &Config, tls: &Tls, settings: &Settings, size: usize) -> PoolBui
                 client.batch_execute(&limits).await.map_err(HookError::Backend)
             })
         }));
+        pool = pool.post_create(introducing(sessions.clone()));
     }
     pool
+}
+
+/// Asks which session serves a connection. Where that cannot be told, none is ever ended.
+fn introducing(sessions: Arc<Sessions>) -> Hook {
+    Hook::async_fn(move |client, _| {
+        let sessions = sessions.clone();
+        Box::pin(async move {
+            if let Ok(row) = client.query_one(session::SESSION, &[]).await
+                && let (Ok(process), Ok(since)) = (row.try_get(0), row.try_get(1))
+            {
+                sessions.meet(client, Session { process, since });
+            }
+            Ok(())
+        })
+    })
 }
 
 /// Where connections were lost, another server may have taken over, and not know everything.

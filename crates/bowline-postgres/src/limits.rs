@@ -52,6 +52,11 @@ pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How long a run that somebody else has locked is left alone by those who have other things to do,
 /// and the longest pause before it is looked at again.
 pub(crate) const LOCKED_FOR: Duration = Duration::from_millis(250);
+/// Sessions that were given up in the middle of something and may live on in the server: of more
+/// than it takes connections, most have ended.
+pub(crate) const SESSIONS_LEFT: usize = 1_000;
+/// How long a session that was told to end is left alone before it is looked for again.
+pub(crate) const SESSION_ENDS: Duration = Duration::from_millis(2);
 /// Bytes of one notification; the server takes fewer than 8,000.
 pub(crate) const NOTE_BYTES: usize = 7_000;
 /// Notifications that are sent at once; where more would be needed, detail is given up.

@@ -18,12 +18,13 @@ use tokio::sync::{Notify, watch};
 use crate::{
     ahead::Ahead,
     ask::Asks,
-    db::{Lent, Outcome},
+    db::{Db, Lent, Outcome},
     fault::Fault,
     held::Held,
     owed::Owed,
     past::Past,
     room::Room,
+    session::Sessions,
     settings::Settings,
     statistics::Growth,
     sweep::Cursor,
@@ -47,6 +48,7 @@ pub(crate) struct Shared {
     pub(crate) room: Room,
     pub(crate) held: Arc<Held>,
     pub(crate) past: Arc<Past>,
+    sessions: Arc<Sessions>,
     pub(crate) owed: Mutex<Owed>,
     pub(crate) cursor: Mutex<Cursor>,
     pub(crate) growth: Growth,
@@ -93,7 +95,7 @@ impl Shared {
         [pool, side, reads]: [Pool; 3],
         settings: Settings,
         identity: i64,
-        (held, past): (Arc<Held>, Arc<Past>),
+        (held, past, sessions): (Arc<Held>, Arc<Past>, Arc<Sessions>),
     ) -> Self {
         Self {
             pool,
@@ -108,6 +110,7 @@ impl Shared {
             room: Room::default(),
             held,
             past,
+            sessions,
             owed: Mutex::default(),
             cursor: Mutex::default(),
             growth: Growth::default(),
@@ -134,12 +137,12 @@ impl Shared {
         if self.is_closing() {
             return Err(Fault::Said(bowline_store::Error::Shut));
         }
-        Lent::from(&self.pool, self.settings.patience).await
+        self.lend_of(&self.pool).await
     }
 
-    /// One of those that calls do not use.
+    /// One of those that calls do not use. Nothing else is waited for on it: a lease depends on it.
     pub(crate) async fn lend_aside(&self) -> Outcome<Lent> {
-        Lent::from(&self.side, self.settings.patience).await
+        Lent::from(&self.side, self.settings.patience, &self.sessions).await
     }
 
     /// One of those for lists and subtrees.
@@ -147,7 +150,17 @@ impl Shared {
         if self.is_closing() {
             return Err(Fault::Said(bowline_store::Error::Shut));
         }
-        Lent::from(&self.reads, self.settings.patience).await
+        self.lend_of(&self.reads).await
+    }
+
+    /// Nobody gets one before what was given up before is over.
+    async fn lend_of(&self, pool: &Pool) -> Outcome<Lent> {
+        let patience = self.settings.patience;
+        let lent = Lent::from(pool, patience, &self.sessions).await?;
+        if self.sessions.are_left() {
+            self.sessions.end(Db::own(&lent, self), patience).await?;
+        }
+        Ok(lent)
     }
 
     pub(crate) fn is_closing(&self) -> bool {

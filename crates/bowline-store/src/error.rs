@@ -41,7 +41,8 @@ pub enum Error {
     /// The store cannot take it now; trying again may help.
     #[error("the store is busy: {0}")]
     Busy(String),
-    /// The commit may or may not have been done; the run's last commit id tells.
+    /// It may or may not have been done; of a commit, the run's last commit id tells. That is
+    /// settled by now: what is read after this answer stays as it is read.
     #[error("the outcome is unknown: {0}")]
     Unknown(String),
     /// Stored bytes do not read.

@@ -5,6 +5,7 @@ mod crowd;
 mod failover;
 mod fault;
 mod held;
+mod late;
 mod list;
 mod locked;
 mod messages;

@@ -1,16 +1,19 @@
 //! A small proxy before the database. It understands as much of the protocol as it takes to know
 //! when a change is on its way, and can then cut the connection: before the server has heard of it,
-//! or after it was done and before anybody was told.
+//! in the middle of it, or after it was done and before anybody was told. Or it keeps the change
+//! back, and has the server hear of it when nobody waits for it any more.
 
 use std::{
     collections::BTreeSet,
     io::{Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
-        Arc,
-        atomic::{AtomicU8, AtomicU64, Ordering},
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
+        mpsc,
     },
     thread,
+    time::Duration,
 };
 
 use crate::messages::Messages;
@@ -26,13 +29,67 @@ pub(crate) enum Cut {
     After,
     /// The same as before, for the next notification instead of a change.
     Note,
+    /// The server hears of all of it but that it is over, and nobody hangs up on it.
+    Half,
+    /// The server hears of it when it is let go.
+    Late,
+}
+
+impl Cut {
+    fn from(number: u8) -> Self {
+        let all = [Self::Before, Self::After, Self::Note, Self::Half, Self::Late];
+        all.into_iter().find(|cut| *cut as u8 == number).unwrap_or(Self::Never)
+    }
+
+    fn of(kept: &AtomicU8) -> Self {
+        Self::from(kept.load(Ordering::SeqCst))
+    }
 }
 
 pub(crate) struct Proxy {
     port: u16,
-    next: Arc<AtomicU8>,
-    cuts: Arc<AtomicU64>,
-    looks: Arc<AtomicU64>,
+    state: Arc<State>,
+    over: mpsc::Receiver<()>,
+}
+
+/// What all connections share.
+struct State {
+    next: AtomicU8,
+    cuts: AtomicU64,
+    looks: AtomicU64,
+    /// What was kept back may go.
+    is_free: AtomicBool,
+    /// Told twice of a connection on which something was kept back: both ways are used no more.
+    over: mpsc::Sender<()>,
+    /// Servers that nobody has hung up on.
+    left: Mutex<Vec<TcpStream>>,
+}
+
+impl Drop for Proxy {
+    /// With it, everybody hangs up.
+    fn drop(&mut self) {
+        let left = std::mem::take(&mut *self.state.left.lock().expect("nobody panics with it"));
+        for server in left {
+            let _ = server.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl State {
+    /// Waits until what is kept back may go.
+    fn wait(&self) {
+        while !self.is_free.load(Ordering::SeqCst) {
+            thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+
+    /// One way of a connection is not used any more.
+    fn is_over(&self, doomed: &AtomicU8) {
+        if Cut::of(doomed) == Cut::Late {
+            // Nobody may want to know.
+            let _ = self.over.send(());
+        }
+    }
 }
 
 impl Proxy {
@@ -45,15 +102,22 @@ impl Proxy {
         let target = (host.clone(), config.get_ports().first().copied().unwrap_or(5432));
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let port = listener.local_addr().expect("it has a number").port();
-        let (next, cuts) = (Arc::new(AtomicU8::new(0)), Arc::new(AtomicU64::new(0)));
-        let looks = Arc::new(AtomicU64::new(0));
-        let proxy = Self { port, next: next.clone(), cuts: cuts.clone(), looks: looks.clone() };
+        let (told, over) = mpsc::channel();
+        let state = Arc::new(State {
+            next: AtomicU8::new(Cut::Never as u8),
+            cuts: AtomicU64::new(0),
+            looks: AtomicU64::new(0),
+            is_free: AtomicBool::new(false),
+            over: told,
+            left: Mutex::default(),
+        });
+        let proxy = Self { port, state: state.clone(), over };
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect((target.0.as_str(), target.1)) else {
                     continue;
                 };
-                pass(client, server, next.clone(), cuts.clone(), looks.clone());
+                pass(client, server, &state);
             }
         });
         let user = config.get_user().expect("the URL names a user").to_owned();
@@ -64,17 +128,26 @@ impl Proxy {
 
     /// The next change is cut off.
     pub(crate) fn cut(&self, cut: Cut) {
-        self.next.store(cut as u8, Ordering::SeqCst);
+        self.state.next.store(cut as u8, Ordering::SeqCst);
     }
 
     /// How many statements have read rows of runs, and changed none.
     pub(crate) fn looks(&self) -> u64 {
-        self.looks.load(Ordering::SeqCst)
+        self.state.looks.load(Ordering::SeqCst)
     }
 
     /// How often that has happened.
     pub(crate) fn cuts(&self) -> u64 {
-        self.cuts.load(Ordering::SeqCst)
+        self.state.cuts.load(Ordering::SeqCst)
+    }
+
+    /// Lets the one change go that was kept back, and waits until the server has done with it
+    /// whatever it does.
+    pub(crate) fn let_go(&self) {
+        self.state.is_free.store(true, Ordering::SeqCst);
+        for _ in 0..2 {
+            self.over.recv_timeout(Duration::from_secs(60)).expect("both ways come to an end");
+        }
     }
 }
 
@@ -104,17 +177,11 @@ impl Looks {
     }
 }
 
-fn pass(
-    client: TcpStream,
-    server: TcpStream,
-    next: Arc<AtomicU8>,
-    cuts: Arc<AtomicU64>,
-    looks: Arc<AtomicU64>,
-) {
+fn pass(client: TcpStream, server: TcpStream, state: &Arc<State>) {
     let doomed = Arc::new(AtomicU8::new(Cut::Never as u8));
     let (mut answers, mut back) =
         (server.try_clone().expect("a handle"), client.try_clone().expect("a handle"));
-    let dooms = doomed.clone();
+    let (dooms, told) = (doomed.clone(), state.clone());
     thread::spawn(move || {
         let mut buffer = [0; 65_536];
         while let Ok(read @ 1..) = answers.read(&mut buffer) {
@@ -127,33 +194,54 @@ fn pass(
         }
         let _ = answers.shutdown(Shutdown::Both);
         let _ = back.shutdown(Shutdown::Both);
+        told.is_over(&dooms);
     });
+    let state = state.clone();
     thread::spawn(move || {
-        let (mut from, mut to) = (client, server);
-        let (mut messages, mut looked) = (Messages::default(), Looks::default());
-        while let Some(message) = messages.next(&mut from) {
-            if looked.is_look(&message) {
-                looks.fetch_add(1, Ordering::SeqCst);
+        let (from, to) = (client, server);
+        ask(&from, &to, &state, &doomed);
+        let _ = match Cut::of(&doomed) {
+            // A server that is still at work is left to finish it.
+            Cut::After => Ok(()),
+            Cut::Half => {
+                let left = to.try_clone().expect("a handle");
+                state.left.lock().expect("nobody panics with it").push(left);
+                Ok(())
             }
-            let notes = next.load(Ordering::SeqCst) == Cut::Note as u8;
-            if (notes && messages.is_note(&message)) || (!notes && messages.is_change(&message)) {
-                let cut = next.swap(Cut::Never as u8, Ordering::SeqCst);
-                if cut != Cut::Never as u8 {
-                    doomed.store(cut, Ordering::SeqCst);
-                    cuts.fetch_add(1, Ordering::SeqCst);
-                }
-                if cut == Cut::Before as u8 || cut == Cut::Note as u8 {
-                    break;
-                }
-            }
-            if to.write_all(&message).is_err() {
-                break;
-            }
-        }
-        // A server that is still at work is left to finish it.
-        if doomed.load(Ordering::SeqCst) != Cut::After as u8 {
-            let _ = to.shutdown(Shutdown::Both);
-        }
+            Cut::Late => to.shutdown(Shutdown::Write),
+            _ => to.shutdown(Shutdown::Both),
+        };
         let _ = from.shutdown(Shutdown::Both);
+        state.is_over(&doomed);
     });
+}
+
+/// What the client says, until somebody hangs up.
+fn ask(mut from: &TcpStream, mut to: &TcpStream, state: &State, doomed: &AtomicU8) {
+    let (mut messages, mut looked) = (Messages::default(), Looks::default());
+    while let Some(message) = messages.next(&mut from) {
+        if looked.is_look(&message) {
+            state.looks.fetch_add(1, Ordering::SeqCst);
+        }
+        let notes = Cut::of(&state.next) == Cut::Note;
+        if (notes && messages.is_note(&message)) || (!notes && messages.is_change(&message)) {
+            let cut = Cut::from(state.next.swap(Cut::Never as u8, Ordering::SeqCst));
+            if cut != Cut::Never {
+                doomed.store(cut as u8, Ordering::SeqCst);
+                state.cuts.fetch_add(1, Ordering::SeqCst);
+            }
+            match cut {
+                Cut::Before | Cut::Note => return,
+                Cut::Late => state.wait(),
+                Cut::Never | Cut::After | Cut::Half => {}
+            }
+        }
+        // With this the server would end what came before it, and commit.
+        if Cut::of(doomed) == Cut::Half && message[0] == b'S' {
+            return;
+        }
+        if to.write_all(&message).is_err() {
+            return;
+        }
+    }
 }
