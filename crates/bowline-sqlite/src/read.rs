@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::{Batch, Blob, EventId, codec};
+use bowline_core::{Batch, Blob, EventId, RunId, codec};
 use bowline_store::{ActivityRow, Read, RunKey, RunRead, Snapshot};
 use minicbor::{Decode, Decoder, decode::Error as DecodeError};
 use rusqlite::params;
@@ -24,18 +24,29 @@ pub(crate) fn read(db: Db<'_>, read: &Read) -> Outcome<Option<RunRead>> {
             Some(key) => run::label_at(db, key)?,
             None => None,
         },
-        RunKey::Chain(run) => {
-            let own = run::label(db, *run)?;
-            let first = own.as_ref().map_or(*run, |label| label.origin.first_run);
-            match run::newest(db, first)? {
-                Some(key) => run::label_at(db, key)?,
-                None => own,
-            }
-        }
+        RunKey::Chain(run) => return chain(db, *run, read),
     };
     let Some(label) = label else { return Ok(None) };
     let run = run::run(db, Arc::new(label))?;
     rows(db, run, read).map(Some)
+}
+
+/// The newest run of a chain. Only of one that is not open is another one looked for.
+fn chain(db: Db<'_>, from: RunId, read: &Read) -> Outcome<Option<RunRead>> {
+    let label = run::label(db, from)?;
+    let first = label.as_ref().map_or(from, |label| label.origin.first_run);
+    let own = label.map(|label| run::run(db, Arc::new(label))).transpose()?;
+    let run = match own {
+        Some(own) if own.is_open() => Some(own),
+        own => match run::newest(db, first)? {
+            Some(key) => {
+                let label = run::label_at(db, key)?;
+                label.map(|label| run::run(db, Arc::new(label))).transpose()?
+            }
+            None => own,
+        },
+    };
+    run.map(|run| rows(db, run, read)).transpose()
 }
 
 /// What is wanted of a run whose own row is at hand.
