@@ -394,7 +394,8 @@ impl Thread {
         let may_wait = seat.waits() == 0 && is_small;
         let work = async move {
             let (ended, answers) = taken.apart();
-            let done = core.commit_turn(lease, decided, ended).await;
+            // What is moved until it is polled is small.
+            let done = Box::pin(core.commit_turn(lease, decided, ended)).await;
             Taken::answer(answers, done.is_ok());
             seat.answer(&room, run, lease.1, done).await;
         };
