@@ -70,10 +70,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Takes somebody's word that processes are gone which had fallen silent: what nobody saw end
     /// there is over. Where only one process has the store open there is nobody else to be gone.
-    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
-        let _ = attest;
-        Box::pin(async { Ok(Attested::default()) })
-    }
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>>;
 
     /// Puts messages into inboxes and starts runs. A request that was carried out already changes
     /// nothing and is answered as it was.
@@ -106,10 +103,7 @@ pub trait Store: Send + Sync + 'static {
     /// Takes parked runs that a member has found in a list, those of them that it may still try
     /// ([`Parked`](core::Parked) says who may). It holds them as if it had claimed them, and each
     /// of them stays parked until it has written a turn.
-    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
-        let _ = take;
-        Box::pin(async { Ok(Vec::new()) })
-    }
+    fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>>;
 
     /// Starts activities that wait; never a cancelled or marked one. The start is durable when
     /// this answers.

@@ -13,10 +13,10 @@ use std::{
 use bowline_engine::{
     core::{Ending, Epoch, Message, Name, Time, Version},
     store::{
-        Answer, Ask, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit, Committed,
-        Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
-        Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store,
-        Subtree, Sweep, Swept, TakeUp,
+        Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun,
+        Commit, Committed, Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page,
+        Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
+        Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp,
     },
 };
 
@@ -133,6 +133,10 @@ impl Store for Inside {
         self.passes(&step(Step::Claim), || self.world.memory.take_up(take), Err)
     }
 
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
+        self.call(|| self.world.memory.attest(attest))
+    }
+
     fn claim_activities(&self, claim: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {
         self.passes(&step(Step::Claim), || self.world.memory.claim_activities(claim), Err)
     }
@@ -218,6 +222,14 @@ impl Store for Outside {
 
     fn claim_runs(&self, _: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         nothing()
+    }
+
+    fn take_up(&self, _: TakeUp) -> Answer<Result<Vec<ClaimedRun>>> {
+        nothing()
+    }
+
+    fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
+        self.0.memory.attest(attest)
     }
 
     fn claim_activities(&self, _: ClaimActivities) -> Answer<Result<Vec<ClaimedActivity>>> {
