@@ -37,8 +37,9 @@ async fn works_until_it_is_killed() {
         .identity(identity(std::process::id()))
         .clock(Arc::new(Skewed { machine: SystemClock::default(), by: life.skew }))
         .lease(life.lease)
+        .build(life.build.name())
         .threads(2);
-    let engine = registered(builder).start().await.expect("the engine starts");
+    let engine = registered(builder, life.build).start().await.expect("the engine starts");
     say(format_args!("at work"));
     let calm = Arc::new(AtomicBool::new(false));
     let clients = TaskTracker::new();
@@ -125,6 +126,8 @@ where
             Ok(answer) => return Some(answer),
             // What is gone was lost by a server, or never there: whoever verifies will tell.
             Err(Error::Closed { .. } | Error::NotFound(_)) => return None,
+            // Nobody has its code just now: somebody else will look after it.
+            Err(Error::Parked { .. }) => return None,
             Err(Error::Store(_)) => tokio::task::yield_now().await,
             Err(error) => panic!("an answer that nobody should get: {error}"),
         }

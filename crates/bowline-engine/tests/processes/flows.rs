@@ -14,9 +14,39 @@ use bowline_replay::{Context, Either, Ended, either};
 /// What children work on.
 pub(crate) const QUEUE: &str = "q";
 
-/// An engine that runs all of it.
-pub(crate) fn registered(builder: Builder) -> Builder {
-    known(builder)
+/// Two builds of the same program. Neither can go on with what the other has begun: `order` has
+/// another step, which one of them has not registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    Old,
+    New,
+}
+
+impl Build {
+    pub(crate) fn read(name: &str) -> Self {
+        match name {
+            "new" => Self::New,
+            _ => Self::Old,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Old => "old",
+            Self::New => "new",
+        }
+    }
+}
+
+/// An engine that runs all of it, as a build has it.
+pub(crate) fn registered(builder: Builder, build: Build) -> Builder {
+    let builder = match build {
+        Build::Old => known(builder),
+        Build::New => others(builder)
+            .workflow("order", Arc::new(order_anew))
+            .activity("extra", activity_fn(|_, input| async move { Ok(input) })),
+    };
+    builder
         .queue(QUEUE, QueueOptions::default())
         .activity("step", activity_fn(|_, input| async move { Ok(input) }))
         .activity("hold", activity_fn(until_told))
@@ -26,8 +56,12 @@ pub(crate) fn registered(builder: Builder) -> Builder {
 
 /// An engine that knows the workflows, so that it can be asked about them, and works on nothing.
 pub(crate) fn known(builder: Builder) -> Builder {
+    others(builder).workflow("order", Arc::new(order))
+}
+
+/// The workflows that are the same in both builds.
+fn others(builder: Builder) -> Builder {
     builder
-        .workflow("order", Arc::new(order))
         .workflow("leaf", Arc::new(leaf))
         .workflow("hold", Arc::new(hold))
         .workflow("linger", Arc::new(linger))
@@ -74,6 +108,12 @@ async fn order(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ende
     ctx.timer(Duration::from_millis(1)).await.map_err(Ended::Cancelled)?;
     done(ctx.activity(activity("step")).await)?;
     Ok(None)
+}
+
+/// The same in the newer build.
+async fn order_anew(ctx: Context, input: Option<Payload>) -> Result<Option<Payload>, Ended> {
+    done(ctx.activity(activity("extra")).await)?;
+    order(ctx, input).await
 }
 
 /// A short life.

@@ -7,7 +7,7 @@ use bowline_store::Store;
 
 use crate::{
     Chance,
-    flows::known,
+    flows::{Build, known},
     longer,
     schema::{LEASE, Schema},
     soak,
@@ -79,8 +79,13 @@ impl Team {
     /// Kills one of them, and starts it again.
     pub(crate) fn kill_one(&mut self, schema: &Schema) {
         let at = self.chance.below(3) as usize;
+        self.replace(schema, at, Build::Old);
+    }
+
+    /// Kills this one, and starts it again with the code of a build.
+    pub(crate) fn replace(&mut self, schema: &Schema, at: usize, build: Build) {
         self.workers[at].kill();
-        let life = self.next_life(schema);
+        let life = Life { build, ..self.next_life(schema) };
         self.workers[at] = Worker::begin(&life, &self.promises);
     }
 

@@ -15,6 +15,7 @@ mod messages;
 mod outage;
 mod port;
 mod push;
+mod rolling;
 mod schema;
 mod skew;
 mod soak;

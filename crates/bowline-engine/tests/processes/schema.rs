@@ -7,7 +7,7 @@ use std::{
 
 use bowline_postgres::{PostgresStore, Settings};
 
-use crate::worker::Life;
+use crate::{flows::Build, worker::Life};
 
 /// Long enough for a loaded machine to renew in time, short enough to wait for.
 pub(crate) const LEASE: Duration = Duration::from_secs(4);
@@ -36,6 +36,7 @@ impl Schema {
             hints: true,
             seed: None,
             skew: 0,
+            build: Build::Old,
         };
         Self { url: url.to_owned(), life }
     }

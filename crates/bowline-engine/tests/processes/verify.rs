@@ -71,7 +71,7 @@ async fn left_over(schema: &Schema, engine: &Engine) -> Vec<String> {
     left
 }
 
-async fn all_runs(engine: &Engine) -> Vec<Head> {
+pub(crate) async fn all_runs(engine: &Engine) -> Vec<Head> {
     let (mut runs, mut after) = (Vec::new(), None);
     loop {
         let filter = Filter { limit: 500, after, ..Filter::default() };

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::{
     child::{PATIENCE, identity},
+    flows::Build,
     schema,
 };
 
@@ -30,6 +31,8 @@ pub(crate) struct Life {
     pub(crate) seed: Option<u64>,
     /// By how many seconds its clock is wrong.
     pub(crate) skew: i64,
+    /// Which code it has.
+    pub(crate) build: Build,
 }
 
 /// Holds all of it; unset in the parent.
@@ -40,8 +43,8 @@ impl Life {
     pub(crate) fn read() -> Option<Self> {
         let told = std::env::var(VARIABLE).ok()?;
         let words: Vec<&str> = told.split(' ').collect();
-        let [url, schema, lease, poll, hints, seed, skew] = words[..] else {
-            panic!("seven words: {told}")
+        let [url, schema, lease, poll, hints, seed, skew, build] = words[..] else {
+            panic!("eight words: {told}")
         };
         let millis = |text: &str| Duration::from_millis(text.parse().expect("a number"));
         Some(Self {
@@ -52,14 +55,16 @@ impl Life {
             hints: hints == "true",
             seed: seed.parse().ok(),
             skew: skew.parse().expect("a number"),
+            build: Build::read(build),
         })
     }
 
     fn written(&self) -> String {
-        let Self { url, schema, lease, poll, hints, seed, skew } = self;
+        let Self { url, schema, lease, poll, hints, seed, skew, build } = self;
         let seed = seed.map_or("none".to_owned(), |seed| seed.to_string());
         let (lease, poll) = (lease.as_millis(), poll.as_millis());
-        format!("{url} {schema} {lease} {poll} {hints} {seed} {skew}")
+        let build = build.name();
+        format!("{url} {schema} {lease} {poll} {hints} {seed} {skew} {build}")
     }
 
     pub(crate) fn open(&self) -> PostgresStore {
