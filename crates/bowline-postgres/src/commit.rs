@@ -128,7 +128,7 @@ async fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<
         }
     }
     tx.hints.insert(Hint::Changed(id));
-    if commit.parks() {
+    if commit.frees_parked(&tx.run(id).head) {
         tx.hints.insert(Hint::Parked(id));
     }
     if commit.ends() {

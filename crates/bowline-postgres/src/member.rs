@@ -9,7 +9,7 @@ use bowline_core::{
     ActivityLive, ControlQueue, Epoch, EventId, Holder, RunId, Time, hold_back, limits::ABOVE_MAX,
     lose,
 };
-use bowline_store::{AttemptHit, Error, Join, Joined, Renewal, Renewed};
+use bowline_store::{AttemptHit, Error, Hint, Join, Joined, Renewal, Renewed};
 
 use self::report::Report;
 use crate::{
@@ -71,7 +71,7 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
         fate::end(db, before, join.again.is_some() && join.runs_on).await?;
     }
     drop(lent);
-    shared.tell_here(BTreeSet::from([bowline_store::Hint::Sweep]));
+    shared.tell_here(BTreeSet::from([Hint::Sweep]));
     Ok(Joined { epoch })
 }
 
@@ -386,7 +386,11 @@ async fn release_some(shared: &Shared, held: &[(RunId, Epoch)]) -> Outcome<()> {
             for (run, epoch) in *held {
                 let holder = tx.find(*run).await?.and_then(|run| run.head.holder);
                 if holder.is_some_and(|fence| fence.epoch == *epoch) {
-                    tx.edit(*run).head.holder = None;
+                    let head = &mut tx.edit(*run).head;
+                    head.holder = None;
+                    if head.is_parked() {
+                        tx.hints.insert(Hint::Parked(*run));
+                    }
                 }
             }
             Ok(())

@@ -88,7 +88,7 @@ fn write(tx: &mut Tx<'_>, commit: &Commit, ended: &[Activity]) -> Outcome<Commit
         }
     }
     tx.hints.insert(Hint::Changed(id));
-    if commit.parks() {
+    if commit.frees_parked(&tx.run(id).head) {
         tx.hints.insert(Hint::Parked(id));
     }
     if commit.ends() {

@@ -2,7 +2,7 @@
 
 use bowline_core::{ControlQueue, Epoch, EventId, RunId, Time, hold_back, limits, lose};
 use bowline_store::{
-    AttemptHit, AttemptRef, Error, Heartbeat, HeartbeatReply, Join, Joined, Renewal, Renewed,
+    AttemptHit, AttemptRef, Error, Heartbeat, HeartbeatReply, Hint, Join, Joined, Renewal, Renewed,
     Sighting, ready::Change,
 };
 use rusqlite::params;
@@ -256,7 +256,11 @@ fn is_cancelled_above(tx: &mut Tx<'_>, run: RunId) -> Outcome<bool> {
 
 pub(crate) fn release(tx: &mut Tx<'_>, run: RunId) -> Outcome<()> {
     if tx.find(run)?.is_some() {
-        tx.edit(run).head.holder = None;
+        let head = &mut tx.edit(run).head;
+        head.holder = None;
+        if head.is_parked() {
+            tx.hints.insert(Hint::Parked(run));
+        }
     }
     Ok(())
 }

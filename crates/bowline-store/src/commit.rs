@@ -161,6 +161,11 @@ impl Commit {
     pub fn parks(&self) -> bool {
         matches!(self.quarantine, Some(Some(_)))
     }
+
+    /// Whether others may try a parked run after it; `head` is the run as the commit leaves it.
+    pub fn frees_parked(&self, head: &Head) -> bool {
+        self.parks() || (self.release && head.is_parked())
+    }
 }
 
 /// A new activity.

@@ -243,6 +243,7 @@ macro_rules! conformance {
             a_turn_takes_its_run_out
             tries_are_counted_and_paced
             only_parked_runs_are_taken_up
+            others_hear_when_a_parked_run_is_let_go
             parked_runs_are_told_of_and_listed
         }
         $crate::conformance_group! { $open, timer:

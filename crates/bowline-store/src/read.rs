@@ -184,6 +184,12 @@ impl Head {
         self.status.is_open() && waits && !planted(Defect::BeginsUndecided)
     }
 
+    /// Whether the run is open, and whoever has tried could not go on with it. If nobody holds it,
+    /// others may try, and are told so whenever it is let go of.
+    pub fn is_parked(&self) -> bool {
+        self.status.is_open() && self.quarantine.is_some()
+    }
+
     /// Takes in a decision that was written.
     pub fn take(&mut self, commit: &Commit) {
         self.version.0 += 1;

@@ -48,7 +48,7 @@ pub enum Hint {
     /// A run closed, was parked or taken out of quarantine, or is forgotten: whoever waits for its
     /// end may look. Told beside [`Changed`](Self::Changed).
     Closed(RunId),
-    /// A member could not go on with a run: others may try.
+    /// A member could not go on with a run, or has let go of one that is parked: others may try.
     Parked(RunId),
     /// Another member has said something.
     Word(Word),

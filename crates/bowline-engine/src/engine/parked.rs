@@ -68,14 +68,8 @@ impl Core {
         let is_ours = head.status.is_open() && serves(&head.queue, &head.name);
         let parked = head.quarantine.as_ref().filter(|_| is_ours);
         match parked.map(|own| own.may_try(self.epoch(), &self.settings.build, self.now())) {
-            Some(MayTry::Now) => {
-                found.now.push(head.run);
-                // Somebody is trying it, or has died of it: then the store may refuse it for now,
-                // and nobody says that it is free again.
-                let soon = self.now().after(bowline_core::limits::PARKED_PAUSE);
-                let again = head.holder.is_some().then_some(soon);
-                found.next = found.next.into_iter().chain(again).min();
-            }
+            // Somebody may be trying it: then the store refuses it, and tells when it is free.
+            Some(MayTry::Now) => found.now.push(head.run),
             Some(MayTry::At(at)) => found.next = found.next.into_iter().chain([at]).min(),
             Some(MayTry::Never) | None => {}
         }

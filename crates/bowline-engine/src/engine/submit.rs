@@ -318,17 +318,12 @@ impl Core {
                 Change::Lift => Some(None),
                 Change::Park(why) => Some(Some(Parked::after(parked, why.clone(), self.now()))),
             };
-            // It is let go of before anybody could go on with it: perhaps not for the last time.
-            let is_untried = quarantine.is_none() && parked.is_some();
             let commit = Commit { quarantine, ..fold::bare(self, &head, fence) };
             match self.write(commit, patience).await {
                 Err(error) if error.is_race() => {}
                 done => {
                     self.net.touch();
                     self.followers.tell_end(run);
-                    if is_untried {
-                        self.parked(run);
-                    }
                     return done.map(drop);
                 }
             }

@@ -99,6 +99,30 @@ pub fn only_parked_runs_are_taken_up(harness: &dyn Harness) {
     assert!(matches!(refused, Err(crate::Error::Fenced)), "{refused:?}");
 }
 
+/// Somebody tries a parked run, and lets go of it without a word; somebody else dies of it. Each
+/// time the others hear that it may be tried: nobody has to look again and again.
+pub fn others_hear_when_a_parked_run_is_let_go(harness: &dyn Harness) {
+    let mut world = World::new(harness);
+    let run = world.start("a");
+    park(&world, run, "");
+    world.reopen();
+    let taken = take(&world, "", &[run]);
+    let mut hints = world.store().watch();
+    let mut turn = world.turn(run).silent();
+    turn.commit.fence = taken[0].fence;
+    turn.commit.consumed = taken[0].read.head.consumed;
+    turn.release();
+    world.commit(turn).expect("it lets go");
+    world.hinted(&mut hints, &Hint::Parked(run));
+    assert_eq!(take(&world, "", &[run]).len(), 1, "it is free");
+    drop(hints);
+    world.reopen();
+    let mut hints = world.store().watch();
+    world.sweep_all();
+    world.hinted(&mut hints, &Hint::Parked(run));
+    assert_eq!(take(&world, "", &[run]).len(), 1, "it is free again");
+}
+
 /// Others hear of it, and lists find it among many.
 pub fn parked_runs_are_told_of_and_listed(harness: &dyn Harness) {
     let world = World::new(harness);

@@ -44,7 +44,7 @@ impl Data {
             self.deliver(run, answer, now);
         }
         self.changed(run);
-        if commit.parks() {
+        if commit.frees_parked(&self.rows.known(run).head) {
             self.hints.insert(Hint::Parked(run));
         }
         if commit.ends() {

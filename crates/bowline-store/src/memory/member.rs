@@ -137,7 +137,11 @@ impl Data {
     }
 
     pub(super) fn release(&mut self, run: RunId) {
-        self.rows.known(run).head.holder = None;
+        let head = &mut self.rows.known(run).head;
+        head.holder = None;
+        if head.is_parked() {
+            self.hints.insert(Hint::Parked(run));
+        }
         self.stand(run);
     }
 }
