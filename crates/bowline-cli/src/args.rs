@@ -12,18 +12,18 @@ pub(crate) use serve::{Http, LogLevel, Options, Serve};
 
 /// Serves durable workflows, and looks after them in their store.
 ///
-/// A store is a file, or a Postgres database as postgres://user@host/database. A file belongs to
-/// one process at a time: while a program has it open, these commands refuse and name that
-/// program. A database is open to many at once, these commands among them.
+/// A store is a file, or a Postgres database given as postgres://user@host/database. A file belongs
+/// to one process at a time: while a program has it open, these commands refuse and name that
+/// program. A database may be open in many processes, these commands included.
 ///
 /// Exit codes: 0 done and nothing to report, 1 done and something was found, 2 not done.
 #[derive(Debug, Parser)]
 #[command(name = "bowline", version)]
 pub(crate) struct Args {
-    /// One JSON object per line, for programs.
+    /// Print one JSON object per line, for programs.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// The schema of a database that the tables are in. [default: bowline]
+    /// The schema that the tables of a database are in. [default: bowline]
     #[arg(long, global = true, env = "BOWLINE_SCHEMA", value_name = "NAME")]
     pub(crate) schema: Option<String>,
     #[command(subcommand)]
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Start a small fleet of runs on a temporary file, stop them in every way there is, kill the
-    /// worker in the middle, and prove that nothing is left; exit code 1 if something is.
+    /// worker in the middle, and prove that nothing is left. Exit code 1 if something is.
     Demo {
         /// Keep the store, in a new directory of this name.
         #[arg(long)]
@@ -42,36 +42,36 @@ pub(crate) enum Command {
         #[arg(long, hide = true)]
         worker: Option<PathBuf>,
     },
-    /// List runs, the newest first.
+    /// List runs, newest first.
     List {
         /// The store: a file, or postgres://user@host/database.
         store: Place,
-        /// Only runs in this state.
+        /// Show only runs with this status.
         #[arg(long, value_enum)]
         status: Option<Status>,
-        /// Only runs of this workflow.
+        /// Show only runs of this workflow.
         #[arg(long)]
         workflow: Option<String>,
-        /// Only runs that are parked: no process that has tried could go on with them.
+        /// Show only parked runs, which no process that has tried could continue.
         #[arg(long, alias = "quarantined")]
         parked: bool,
-        /// At most this many.
+        /// Show at most this many.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
     },
-    /// Show one run: where it stands, and its history.
+    /// Show one run: its status and its history.
     Show {
         /// The store: a file, or postgres://user@host/database.
         store: Place,
-        /// The workflow id; its newest run is shown.
+        /// The workflow id; shows its newest run.
         workflow_id: String,
     },
-    /// Ask a run to cancel. The request is durable at once, and is carried out, with the run's own
-    /// clean-up, by the program that has its code.
+    /// Ask a run to cancel. The request is durable at once; the program that has the run's code
+    /// carries it out, with the run's own clean-up.
     Cancel {
         /// The store: a file, or postgres://user@host/database.
         store: Place,
-        /// The workflow id; its newest run is meant.
+        /// The workflow id; cancels its newest run.
         workflow_id: String,
         /// Why, in words.
         #[arg(long, default_value = "")]
@@ -80,30 +80,30 @@ pub(crate) enum Command {
         #[arg(long, default_value = "bowline")]
         by: String,
     },
-    /// Let every process try parked runs again, whoever has tried them before. Those that have
+    /// Let every process try parked runs again, also those that have tried before. Processes with
     /// other code do so by themselves.
     #[command(group = clap::ArgGroup::new("which").required(true).multiple(true))]
     Retry {
         /// The store: a file, or postgres://user@host/database.
         store: Place,
-        /// The workflow id; its newest run is meant.
+        /// The workflow id; retries its newest run.
         #[arg(group = "which", conflicts_with_all = ["all", "workflow", "prefix"])]
         workflow_id: Option<String>,
-        /// Every run that is parked.
+        /// Retry every parked run.
         #[arg(long, group = "which")]
         all: bool,
-        /// Every parked run of this workflow.
+        /// Retry every parked run of this workflow.
         #[arg(long, group = "which")]
         workflow: Option<String>,
-        /// Every parked run whose workflow id begins so.
+        /// Retry every parked run whose workflow id begins like this.
         #[arg(long, group = "which")]
         prefix: Option<String>,
     },
-    /// Close a run without asking its code; nothing of it cleans up.
+    /// Close a run without asking its code; no clean-up runs.
     Terminate {
         /// The store: a file, or postgres://user@host/database.
         store: Place,
-        /// The workflow id; its newest run is meant.
+        /// The workflow id; terminates its newest run.
         workflow_id: String,
         /// Why, in words.
         #[arg(long, default_value = "")]
@@ -113,19 +113,19 @@ pub(crate) enum Command {
         by: String,
     },
     Serve(Box<Serve>),
-    /// List work that should not be there at all; exit code 1 if there is any.
+    /// List work that should not be there at all. Exit code 1 if there is any.
     Orphans {
         /// The store: a file, or postgres://user@host/database.
         store: Place,
     },
-    /// Check a store file from end to end; exit code 1 if anything is wrong. A database checks
+    /// Check a store file from end to end. Exit code 1 if anything is wrong. A database checks
     /// itself.
     Check {
         /// The store: a file.
         store: Place,
     },
-    /// Copy a store file to a new one, consistent as of one moment. A database is copied with its
-    /// own tools, such as pg_dump.
+    /// Copy a store file to a new one, consistent as of one moment. Copy a database with its own
+    /// tools, such as pg_dump.
     Backup {
         /// The store: a file.
         store: Place,

@@ -79,8 +79,8 @@ pub enum Error {
     /// The run is parked: its code cannot go on. The first process whose code can goes on with it,
     /// or whoever is about when somebody retries it.
     #[error(
-        "the run is parked until a process comes whose code can go on with it, or somebody calls \
-         `retry`; its code failed {failures} times: {reason}"
+        "the run is parked until a process comes whose code can continue it, or you call `retry`; \
+         its code failed {failures} times: {reason}"
     )]
     Parked {
         /// How often it was tried.

@@ -133,7 +133,7 @@ fn said(code: Option<&str>, shown: String) -> Error {
     match code {
         "22021" => Error::Invalid(format!("a text holds what the database cannot: {shown}")),
         "53100" => {
-            Error::ReadOnly(format!("there is no room left: {shown}; free some, then go on"))
+            Error::ReadOnly(format!("there is no room left: {shown}; free some, and it goes on"))
         }
         "25006" => {
             Error::ReadOnly(format!("the database is read-only, a standby perhaps: {shown}"))

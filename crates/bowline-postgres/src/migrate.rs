@@ -51,7 +51,9 @@ pub(crate) async fn migrate(client: &mut Client, schema: &str, prefix: &str) -> 
 pub(crate) async fn identity(client: &Client, prefix: &str) -> Result<i64> {
     let sql = named("SELECT value FROM @counters WHERE name = 'store'", prefix);
     let known = client.query_one(&sql, &[]).await.and_then(|row| row.try_get(0));
-    known.map_err(|error| Error::Open(format!("the tables do not say whose: {}", shown(&error))))
+    known.map_err(|error| {
+        Error::Open(format!("the version of the tables cannot be read: {}", shown(&error)))
+    })
 }
 
 /// Others are making the same thing at the same moment: what they make will be there next time.

@@ -74,7 +74,7 @@ fn broken(fault: Fault) -> Error {
     let again = "roll the transaction back, and begin again";
     match fault {
         fault if fault.is_refusal() => fault.into(),
-        fault if fault.is_race() => Error::Busy(format!("somebody else was faster: {again}")),
+        fault if fault.is_race() => Error::Busy(format!("another transaction was faster: {again}")),
         fault => match Error::from(fault) {
             Error::Busy(why) => Error::Busy(format!("{why}: {again}")),
             other => other,

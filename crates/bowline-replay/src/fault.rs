@@ -35,7 +35,7 @@ impl fmt::Display for Fault {
         match self {
             Self::Mismatch(mismatch) => mismatch.fmt(f),
             Self::Panicked(failure) if failure.kind == UNFIT => {
-                write!(f, "this process cannot go on with it: {}", failure.message)?;
+                write!(f, "this process cannot continue the run: {}", failure.message)?;
                 match failure.trace.as_str() {
                     "" => Ok(()),
                     place => write!(f, ", at {place}"),
@@ -55,9 +55,9 @@ impl fmt::Display for Fault {
             ),
             Self::Intruded => f.write_str(
                 "the workflow's code was woken by another thread, or outside its turn: it awaits \
-                 something that is not durable, as a channel is that a thread or a runtime feeds. \
-                 No history has that, so after a restart nobody would wake it. Do such work in an \
-                 activity, and tell a run of it by a signal",
+                 something that is not durable, such as a channel that a thread or a runtime \
+                 feeds. No history records that, so nothing would wake it after a restart. Do such \
+                 work in an activity, and tell the run by a signal",
             ),
         }
     }

@@ -85,7 +85,7 @@ fn said(error: &rusqlite::Error) -> Error {
             Error::Busy(format!("another connection holds the file: {error}"))
         }
         Some(ErrorCode::DiskFull) => {
-            Error::ReadOnly(format!("there is no room left: {error}; free some, then go on"))
+            Error::ReadOnly(format!("there is no room left: {error}; free some, and it goes on"))
         }
         Some(ErrorCode::ReadOnly) => {
             Error::ReadOnly(format!("the file or its folder is read-only: {error}"))

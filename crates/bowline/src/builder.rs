@@ -82,7 +82,7 @@ impl Builder {
     pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
         if !self.states.add(state) {
             let name = type_name::<S>();
-            self.faults.push(format!("there are two states of the type `{name}`: give one"));
+            self.faults.push(format!("two states of the type `{name}` were given: give one"));
         }
         self
     }
@@ -276,7 +276,7 @@ impl Builder {
         let bowline = self.start().await?;
         let told = tokio::signal::ctrl_c().await;
         if let Err(error) = told {
-            tracing::error!(%error, "nobody can be told to stop by ctrl-c: stopping now");
+            tracing::error!(%error, "ctrl-c cannot be listened for: stopping now");
         }
         bowline.close(DRAIN).await
     }

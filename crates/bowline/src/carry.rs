@@ -12,8 +12,8 @@ use crate::{Ended, Error, Failure, name};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as the error of an activity or workflow",
     label = "not an error that can be stored",
-    note = "it must be a `std::error::Error` with `#[derive(Serialize, Deserialize)]`; for errors \
-            of any other kind return `bowline::Result<T>`, into which `?` turns them"
+    note = "it must be a `std::error::Error` with `#[derive(Serialize, Deserialize)]`; for any \
+            other `std::error::Error` return `bowline::Result<T>`, into which `?` converts it"
 )]
 pub trait Carried: Sized + 'static {
     #[doc(hidden)]
@@ -54,7 +54,8 @@ impl Carried for Failure {
     message = "an activity cannot fail with `{Self}`",
     label = "not an error that can be stored",
     note = "return `Result<T, E>` where `E` is a `std::error::Error` with `#[derive(Serialize, \
-            Deserialize)]`, or `bowline::Result<T>`, into which `?` turns any error"
+            Deserialize)]`, or `bowline::Result<T>`, into which `?` converts any \
+            `std::error::Error`"
 )]
 pub trait Thrown {
     /// The error that the caller receives.

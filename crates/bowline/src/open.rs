@@ -75,7 +75,7 @@ async fn database(url: String) -> Result<Opened, ClientError> {
 #[cfg(not(feature = "postgres"))]
 async fn database(_: String) -> Result<Opened, ClientError> {
     Err(ClientError::Invalid(
-        "a database is a place for state only with the feature `postgres` of the crate `bowline`: \
+        "keeping the state in a database needs the feature `postgres` of the crate `bowline`: \
          `cargo add bowline --features postgres`"
             .to_owned(),
     ))

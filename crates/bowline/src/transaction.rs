@@ -176,7 +176,7 @@ impl Bowline {
         E: From<ClientError> + Send + 'static,
     {
         let Some(transactions) = &self.joint().transactions else {
-            let why = "this store runs no transactions of the application's: open a SQLite file \
+            let why = "this store cannot run transactions of your own: open a SQLite file \
                        with `Bowline::open`; on Postgres, begin one with your own driver and give \
                        it to `start_in`, `signal_in` or `cancel_in`";
             return Err(ClientError::Invalid(why.to_owned()).into());

@@ -24,7 +24,7 @@ impl FromStr for Place {
                 "there is no store behind {scheme}://; give the path of a file, or \
                  postgres://user@host/database"
             )),
-            None if text.is_empty() => Err("the path of a file has at least one letter".into()),
+            None if text.is_empty() => Err("the path of a file must not be empty".into()),
             None => Ok(Self::File(text.into())),
         }
     }

@@ -27,15 +27,15 @@ use super::Place;
 ///     bowline serve --store postgres://bowline@db/bowline --listen 0.0.0.0:7233
 ///
 /// A cancel is pushed to the running activity at once; no heartbeat is needed. Everything that was
-/// acknowledged is in the store: after a crash, start it again. On SIGTERM or Ctrl-C it takes no
-/// more work, lets calls in flight finish, and leaves; a second one ends it at once. Which calls
-/// are answered stands in docs/temporal.md, how to run it in docs/operating.md.
+/// acknowledged is in the store: after a crash, start the server again. On SIGTERM or Ctrl-C it
+/// takes no more work, lets calls in flight finish, and leaves; a second signal ends it at once.
+/// docs/temporal.md lists the calls that are answered, docs/operating.md says how to run it.
 ///
-/// Every option may also stand in the environment or in a file, `--config bowline.toml`, with the
-/// same name and underscores for dashes (`keep_days = 30`). The command line wins over the
-/// environment, the environment over the file. A name that does not exist is an error.
+/// You can also set every option in the environment, or in a file with `--config bowline.toml`,
+/// under the same name with underscores for dashes (`keep_days = 30`). The command line wins over
+/// the environment, the environment over the file. An unknown name is an error.
 ///
-/// There is no encryption and no log-in yet: listen on an address that only friends can reach.
+/// There is no encryption and no log-in yet: listen only where trusted machines can reach it.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// A file with options, in TOML.
@@ -49,48 +49,49 @@ pub(crate) struct Serve {
 #[derive(Clone, Debug, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Options {
-    /// The store. A file is made if it is not there, and belongs to this process while it runs. A
-    /// database, as postgres://user:password@host/database, is shared by many. [default:
+    /// The store. A file is made if it is missing, and belongs to this process while it runs. A
+    /// database, given as postgres://user:password@host/database, is shared by many. [default:
     /// bowline.db]
     #[arg(long, env = "BOWLINE_STORE", value_name = "PLACE", hide_env_values = true)]
     pub(crate) store: Option<Place>,
     /// Where else the schema of a database may be said.
     #[arg(skip)]
     pub(crate) schema: Option<String>,
-    /// The address for SDKs. Port 0 takes any free port, and the first line of output names it.
+    /// The address for SDKs. Port 0 takes any free port; the first line of output names it.
     /// [default: 127.0.0.1:7233]
     #[arg(long, env = "BOWLINE_LISTEN", value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
     /// The address for /healthz, /readyz and /metrics, or `off`. [default: 127.0.0.1:8233]
     #[arg(long, env = "BOWLINE_HTTP", value_name = "ADDRESS")]
     pub(crate) http: Option<Http>,
-    /// The namespace that all runs live in, as clients must name it. [default: default]
+    /// The namespace that runs live in, as clients must name it. [default: default]
     #[arg(long, env = "BOWLINE_NAMESPACE", value_name = "NAME")]
     pub(crate) namespace: Option<String>,
-    /// Forget closed runs after this many days. Without it they are kept.
+    /// Delete closed runs after this many days. Without it they are kept for ever.
     #[arg(long, env = "BOWLINE_KEEP_DAYS", value_name = "DAYS")]
     pub(crate) keep_days: Option<NonZeroU16>,
-    /// How many seconds this server may be silent before others on the same database do its
+    /// How many seconds this server may be silent before others on the same database take over its
     /// work. [default: 30]
     #[arg(long, env = "BOWLINE_LEASE", value_name = "SECONDS")]
     pub(crate) lease: Option<NonZeroU16>,
-    /// How many seconds calls in flight have to finish on SIGTERM. [default: 10]
+    /// How many seconds calls in flight have to finish after SIGTERM. [default: 10]
     #[arg(long, env = "BOWLINE_GRACE", value_name = "SECONDS")]
     pub(crate) grace: Option<u16>,
-    /// Connections to a database for calls; three more are used for leases and hints. [default: 8]
+    /// Connections to a database for calls; up to six more are used for leases, hints and lists.
+    /// [default: 8]
     #[arg(long, env = "BOWLINE_CONNECTIONS", value_name = "COUNT")]
     pub(crate) connections: Option<NonZeroU16>,
-    /// The longest message that is read, in bytes. [default: 16777216]
+    /// The longest message to read, in bytes. [default: 16777216]
     #[arg(long, env = "BOWLINE_MESSAGE_MAX", value_name = "BYTES")]
     pub(crate) message_max: Option<NonZeroU32>,
     /// How many seconds a poll for work waits before it is answered empty. [default: 60]
     #[arg(long, env = "BOWLINE_POLL_WAIT", value_name = "SECONDS")]
     pub(crate) poll_wait: Option<NonZeroU16>,
-    /// How many calls may be in flight at once, polls that wait among them; more are refused, and
-    /// SDKs come again. [default: 100000]
+    /// How many calls may be in flight at once, waiting polls included. More are refused, and SDKs
+    /// try again. [default: 100000]
     #[arg(long, env = "BOWLINE_CALLS_MAX", value_name = "COUNT")]
     pub(crate) calls_max: Option<NonZeroU32>,
-    /// What is written to standard error. [default: warn]
+    /// How much to write to standard error. [default: warn]
     #[arg(long, env = "BOWLINE_LOG", value_enum, value_name = "LEVEL")]
     pub(crate) log: Option<LogLevel>,
 }
@@ -151,9 +152,9 @@ impl TryFrom<String> for Http {
 #[derive(Clone, Copy, Debug, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogLevel {
-    /// Nothing but errors.
+    /// Only errors.
     Error,
-    /// What somebody should look at.
+    /// What you should look at.
     Warn,
     /// What happens.
     Info,

@@ -34,7 +34,12 @@ pub(crate) async fn run(site: &Site, print: Printer) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     print.line(
-        || format!("{found} found, {} more activities wait for nobody", left.queued),
+        || {
+            format!(
+                "{found} found, and {} more activities wait although their run is closed",
+                left.queued
+            )
+        },
         json!({ "orphans": found, "queued": left.queued }),
     );
     Ok(ExitCode::from(1))

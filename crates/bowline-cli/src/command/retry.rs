@@ -34,9 +34,9 @@ pub(crate) async fn run(site: &Site, which: Which, print: Printer) -> Result<Exi
     let retried = retried.await?;
     print.line(
         || match retried {
-            0 => "nothing is parked there".to_owned(),
-            1 => "1 parked run is tried again".to_owned(),
-            many => format!("{many} parked runs are tried again"),
+            0 => "no run is parked there".to_owned(),
+            1 => "1 parked run will be tried again".to_owned(),
+            many => format!("{many} parked runs will be tried again"),
         },
         json!({ "retried": retried }),
     );

@@ -40,10 +40,10 @@ pub(crate) async fn run(settings: Settings, print: Printer) -> Result<ExitCode> 
         () = stop.asked() => {}
         error = server.sdk.ended() => return Err(error.into()),
     }
-    print.line(|| "finishing what is in flight".to_owned(), json!({ "closing": true }));
+    print.line(|| "finishing calls in flight".to_owned(), json!({ "closing": true }));
     tokio::select! {
         closed = server.close(settings.grace) => closed?,
-        () = stop.asked() => bail!("told twice: ended without waiting for calls in flight"),
+        () = stop.asked() => bail!("told to stop twice: ended without waiting for calls in flight"),
     }
     print.line(|| "closed".to_owned(), json!({ "closed": true }));
     Ok(ExitCode::SUCCESS)

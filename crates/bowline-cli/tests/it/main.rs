@@ -92,10 +92,10 @@ fn parked_runs_are_listed_and_retried_one_by_one_or_all_at_once() {
     let nothing = bowline(&["retry", file]);
     assert_eq!(nothing.status.code(), Some(2), "it must be said which: {}", err(&nothing));
     let one = bowline(&["retry", file, "order-1"]);
-    assert_eq!(out(&one), "1 parked run is tried again\n", "{}", err(&one));
+    assert_eq!(out(&one), "1 parked run will be tried again\n", "{}", err(&one));
     assert_eq!(count(&["list", file, "--parked"]), 1);
     let none = bowline(&["retry", file, "--workflow", "other"]);
-    assert_eq!(out(&none), "nothing is parked there\n", "{}", err(&none));
+    assert_eq!(out(&none), "no run is parked there\n", "{}", err(&none));
     let all = bowline(&["--json", "retry", file, "--all"]);
     assert!(out(&all).contains("\"retried\":1"), "{}", out(&all));
     assert_eq!(count(&["list", file, "--parked"]), 0);

@@ -77,7 +77,7 @@ fn read<T: DeserializeOwned>(signal: &bowline_engine::core::WorkflowSignalled) -
     match value::decode(signal.input.as_ref()) {
         Ok(value) => Some(value),
         Err(failure) => {
-            tracing::error!(signal = %signal.name, %failure, "a signal is passed over");
+            tracing::error!(signal = %signal.name, %failure, "an unreadable signal is skipped");
             None
         }
     }

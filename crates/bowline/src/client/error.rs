@@ -18,7 +18,7 @@ pub enum ClientError {
     #[error("there is no {0}")]
     NotFound(String),
     /// The run of that id belongs to another workflow.
-    #[error("{id:?} is a run of {found:?}, and was attached to as {expected:?}")]
+    #[error("{id:?} is a run of {found:?}, but you attached to it as {expected:?}")]
     OtherWorkflow {
         /// The workflow id.
         id: String,
@@ -29,7 +29,7 @@ pub enum ClientError {
     },
     /// The workflow id is taken.
     #[error(
-        "{id:?} is taken by a run that is {status}: attach to it, or say `{}`",
+        "{id:?} is taken by a run that is {status}: attach to it, or use `{}`",
         way_out(*status)
     )]
     AlreadyStarted {
@@ -41,8 +41,8 @@ pub enum ClientError {
     /// No process can continue the run, because its code fails. It is parked, and continues with
     /// the first process whose code can, or when you retry it.
     #[error(
-        "the run is parked, since its code failed{}. It goes on with the first process whose code \
-         can: change the code and start again, or call `retry` on the run.\n{reason}",
+        "the run is parked, because its code failed{}. It continues with the first process whose \
+         code can: fix the code and start again, or call `retry` on the run.\n{reason}",
         times(*failures)
     )]
     Parked {

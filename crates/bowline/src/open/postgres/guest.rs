@@ -18,8 +18,8 @@ pub(crate) type Pending<'t, T> = Pin<Box<dyn Future<Output = Result<T, ClientErr
 pub(crate) async fn put<T>(guest: &dyn Guest, request: Request<T>) -> Result<T, ClientError> {
     let (bowline, posting, read) = request.into_parts()?;
     let Some(database) = &bowline.joint().database else {
-        let why = "the state is not in a Postgres database that `Bowline::open` opened, so it \
-                   cannot be changed by a transaction on one";
+        let why = "the state is not in a Postgres database that `Bowline::open` opened, so \
+                   your transaction cannot change it";
         return Err(ClientError::Invalid(why.to_owned()));
     };
     let posted = database.post_in(guest, std::slice::from_ref(&posting)).await;
