@@ -24,17 +24,17 @@ impl Page {
         self.counter("bowline_attempts_total", about, m.attempts_started);
         let about = "Notices of cancels that found their worker's channel";
         self.counter("bowline_notices_sent_total", about, m.notices_sent);
-        let about = "Notices of cancels that did not; the worker learns by renewal or heartbeat";
+        let about = "Notices that did not find it; the worker learns from a renewal or heartbeat";
         self.counter("bowline_notices_failed_total", about, m.notices_failed);
-        let about = "How often remote workers came for their notices";
+        let about = "How often remote workers polled for their notices";
         self.counter("bowline_control_polls_total", about, m.control_polls);
-        let about = "How often this server was given up by others, and entered again";
+        let about = "How often other servers gave this one up, and it joined again";
         self.counter("bowline_rejoins_total", about, m.rejoins);
-        let about = "Runs set aside because bytes of them do not read";
+        let about = "Runs set aside because their stored bytes do not read";
         self.counter("bowline_runs_set_aside_total", about, m.runs_set_aside);
         let about = "From the decision to cancel an activity until its worker was told";
         self.histogram("bowline_cancel_delivery_seconds", about, &m.cancel_delivery);
-        let about = "From there until the running code looked";
+        let about = "From the worker being told until the running code looked";
         self.histogram("bowline_cancel_observation_seconds", about, &m.cancel_observation);
     }
 
@@ -60,7 +60,7 @@ impl Page {
 
     fn calls(&mut self, calls: &Calls) {
         let name = "bowline_calls_in_flight";
-        self.head(name, "gauge", "Calls of SDKs in flight, polls that wait among them");
+        self.head(name, "gauge", "Calls of SDKs in flight, waiting polls included");
         self.line(name, "", calls.in_flight);
         let name = "bowline_calls_total";
         self.head(name, "counter", "Calls of SDKs that were answered, by gRPC status");

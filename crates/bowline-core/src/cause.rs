@@ -117,7 +117,7 @@ pub struct Cause {
     /// Why, as a word that programs may match on.
     #[n(0)]
     pub code: Code,
-    /// Why, in the words of whoever asked.
+    /// Why, in the words of the one who asked.
     #[n(1)]
     pub detail: String,
     /// Who asked; empty for decisions that code made.
@@ -129,7 +129,7 @@ pub struct Cause {
     /// What this was a consequence of.
     #[n(4)]
     pub parent: Option<Box<Self>>,
-    /// How hard whoever asked pushes, where they say so.
+    /// How hard to push, if the request says so.
     #[n(5)]
     pub ladders: Option<Box<Ladders>>,
 }
@@ -162,7 +162,7 @@ impl Cause {
         Self { parent: Some(Box::new(parent)), ..self }
     }
 
-    /// This cause, then what it followed from, up to the first mover.
+    /// Iterates over this cause and what it followed from, up to the first.
     pub fn chain(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |cause| cause.parent.as_deref())
     }

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 pub const BUCKETS: [u64; 14] =
     [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 60_000];
 
-/// What an engine has counted since it started.
+/// What a process has counted since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
@@ -22,30 +22,30 @@ pub struct Metrics {
     pub turns_committed: u64,
     /// Attempts of activities that were started, native and remote ones.
     pub attempts_started: u64,
-    /// Of these, the ones that a remote worker took with the commit that scheduled them.
+    /// How many of these a remote worker got with the commit that scheduled them.
     pub eager_activities: u64,
-    /// First turns that a remote worker took with the start of their run.
+    /// First turns that a remote worker got with the start of their run.
     pub eager_turns: u64,
     /// Notices of cancels and stops that found their worker's channel.
     pub notices_sent: u64,
-    /// Notices that did not: the worker has no channel, or does not come for its notices. It
-    /// learns from a renewal or a heartbeat instead.
+    /// Notices that did not: the worker has no channel, or does not poll it. It learns of the
+    /// cancel from a renewal or a heartbeat instead.
     pub notices_failed: u64,
-    /// How often remote workers came for their notices.
+    /// How often remote workers polled for their notices.
     pub control_polls: u64,
-    /// How often others had given this process up, and it entered the store again.
+    /// How often other processes gave this one up, and it joined the store again.
     pub rejoins: u64,
-    /// How often a run was set aside because bytes of it do not read, so that nobody else waits
-    /// for it.
+    /// How often a run was set aside because its stored bytes do not read, so that nothing else
+    /// waits for it.
     pub runs_set_aside: u64,
-    /// How many notices they were handed by then; one that had to be handed out again counts twice.
+    /// How many notices those polls returned; one that had to be handed out again counts twice.
     pub control_notices: u64,
     /// What became of the notices for remote workers, by namespace.
     pub commands: BTreeMap<(Namespace, CommandOutcome), u64>,
     /// From the decision to cancel an activity until the worker that runs it was told.
     pub cancel_delivery: Histogram,
-    /// From there until the running code looked. Counted when the attempt has ended; of remote
-    /// workers nobody knows.
+    /// From there until the running code looked. Counted when the attempt has ended; not known of
+    /// remote workers.
     pub cancel_observation: Histogram,
 }
 
@@ -77,12 +77,12 @@ impl CommandOutcome {
 pub struct Histogram {
     /// For each of [`BUCKETS`], and one more for what took longer, how often.
     pub counts: [u64; BUCKETS.len() + 1],
-    /// All of it together.
+    /// The sum of all spans.
     pub sum: Duration,
 }
 
 impl Histogram {
-    /// How often in all.
+    /// Returns how often in all.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }

@@ -8,13 +8,13 @@ use std::{
 
 use crate::group::Group;
 
-/// Waits for both.
+/// Waits for both, and returns their values.
 pub fn join<A: Future, B: Future>(a: A, b: B) -> Join<A, B> {
     Join { a: Half::Waits(Box::pin(a)), b: Half::Waits(Box::pin(b)) }
 }
 
-/// Waits for all, and gives their values in the order in which the futures were given. Only those
-/// that were woken are polled.
+/// Waits for all, and returns their values in the order of the futures. Polls only those that were
+/// woken.
 pub fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> JoinAll<F> {
     let group = Group::new(futures.into_iter().map(Box::pin));
     let values = (0..group.len()).map(|_| None).collect();

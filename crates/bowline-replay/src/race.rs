@@ -13,12 +13,12 @@ use bowline_core::Code;
 
 use crate::{LocalFuture, dropping, group::Group};
 
-/// The first of many, and its place. Only those that were woken are polled.
+/// Waits for the first of many, and returns its index and value. Polls only those that were woken.
 pub fn race<'a, T>(futures: impl IntoIterator<Item = LocalFuture<'a, T>>) -> Race<'a, T> {
     Race { group: Group::new(futures) }
 }
 
-/// The first of two. Nests: `either(a, either(b, c))` is a race of three.
+/// Waits for the first of two. Nests: `either(a, either(b, c))` is a race of three.
 pub fn either<A: Future, B: Future>(a: A, b: B) -> EitherOf<A, B> {
     EitherOf { both: Some((Box::pin(a), Box::pin(b))) }
 }

@@ -16,9 +16,9 @@ use bowline_core::{Cause, Code, ScopeId};
 use super::{Plan, enter};
 use crate::{Context, LocalFuture, reason, run};
 
-/// Finishes its future, even if it is dropped itself: then the run adopts what is left, and stays
-/// open for it. No cancel reaches what is started inside, and no deadline. A scope around it is
-/// over only after it, and what completed inside is the scope's like anything else.
+/// Finishes its future even if it is dropped itself: the run then adopts what is left, and stays
+/// open for it. No cancel and no deadline reaches what is started inside. A scope around it waits
+/// for it, and is told what completed inside.
 #[must_use = "a shield does nothing until it is awaited"]
 pub struct Shield<T: 'static> {
     ctx: Context,

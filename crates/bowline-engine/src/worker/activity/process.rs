@@ -83,7 +83,8 @@ fn too_late() -> io::Error {
     io::Error::other("the activity has ended: it can start no process")
 }
 
-/// A process that an activity started. Dropping this lets it run on, until the activity ends.
+/// A process that an activity started. If you drop this, the process runs on until the activity
+/// ends.
 #[derive(Debug)]
 pub struct ChildProcess {
     /// Its standard input, if the command asked for a pipe.
@@ -97,12 +98,12 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// The process's number.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.group.child()
     }
 
-    /// How the process, and everything that it started, can be recognised later.
+    /// How to recognise the process, and everything that it started, later.
     pub fn mark(&self) -> &ProcessMark {
         self.group.mark()
     }
@@ -112,8 +113,8 @@ impl ChildProcess {
         self.group.kill();
     }
 
-    /// Waits until the process has ended. Its standard input is closed, so that it does not wait
-    /// for us in turn. What it started may run on, until the activity ends.
+    /// Waits until the process has ended. Closes its standard input first, so that it does not wait
+    /// for more. What it started may run on, until the activity ends.
     ///
     /// # Errors
     /// If the operating system does not tell how it ended.

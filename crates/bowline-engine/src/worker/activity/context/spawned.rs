@@ -9,8 +9,8 @@ use std::{
 use bowline_core::Failure;
 use tokio::sync::oneshot;
 
-/// Something that runs beside the activity's code: await it for its result. Dropping it lets it
-/// run on, until the activity ends.
+/// Something that runs concurrently with the activity's code: await it for its result. If you drop
+/// it, it runs on until the activity ends.
 #[derive(Debug)]
 pub struct Spawned<T>(oneshot::Receiver<Result<T, Gone>>);
 
