@@ -10,6 +10,7 @@ use crate::{
     Engine, Error, Result,
     clock::{Clock, SystemClock},
     engine::{Core, Doors, Pacing, Settings, mortal::Pace},
+    host::{Host, System},
     ids::{Ids, RandomIds},
     limits,
     worker::{
@@ -50,12 +51,13 @@ pub struct Builder {
     retention: Option<Duration>,
     receipts_kept: Duration,
     cached_runs: usize,
-    threads: usize,
+    threads: Option<usize>,
     stuck_after: Duration,
     crash_file: Option<PathBuf>,
     in_step: bool,
     build: String,
     pace: Pacing,
+    host: Arc<dyn Host>,
     doors: Doors,
     probe: Option<Arc<dyn Probe>>,
 }
@@ -63,7 +65,6 @@ pub struct Builder {
 impl Builder {
     /// An engine on a store, with nothing to run.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
         Self {
             store,
             clock: Arc::new(SystemClock::default()),
@@ -79,12 +80,13 @@ impl Builder {
             retention: None,
             receipts_kept: limits::RECEIPT_KEPT,
             cached_runs: limits::CACHED_RUNS,
-            threads,
+            threads: None,
             stuck_after: limits::TURN_STUCK,
             crash_file: None,
             in_step: false,
             build: String::new(),
             pace: Pacing::default(),
+            host: Arc::new(System),
             doors: Doors::default(),
             probe: None,
         }
@@ -162,7 +164,7 @@ impl Builder {
 
     /// How many threads run workflow code.
     pub fn threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
+        Self { threads: Some(threads), ..self }
     }
 
     /// How long a turn may take before its thread is given up.
@@ -191,6 +193,11 @@ impl Builder {
         Self { pace: Pacing(Some(pace)), ..self }
     }
 
+    /// Another view of the host than the system's.
+    pub fn host(self, host: Arc<dyn Host>) -> Self {
+        Self { host, ..self }
+    }
+
     /// Tells those too who wait at the doors of another engine on the same store: what this one
     /// does, its clients see at once.
     pub fn doors_of(self, other: &Engine) -> Self {
@@ -213,7 +220,7 @@ impl Builder {
         if self.build.len() > bowline_core::limits::TEXT_MAX {
             return Err(Error::Invalid("the name of the build is longer than 1,000 bytes".into()));
         }
-        if self.threads == 0 || self.cached_runs == 0 {
+        if self.threads == Some(0) || self.cached_runs == 0 {
             return Err(Error::Invalid("threads and cached runs must be more than none".into()));
         }
         let settings = Settings {
@@ -226,6 +233,7 @@ impl Builder {
             in_step: self.in_step,
             build: self.build,
             pace: self.pace,
+            host: self.host,
             presume: self.presume,
         };
         let core = Core::open(self.store, self.clock, self.ids, settings).await?;
@@ -235,7 +243,7 @@ impl Builder {
             workflows: self.workflows,
             activities: self.activities,
             cached_runs: self.cached_runs,
-            threads: self.threads,
+            threads: self.threads.unwrap_or_else(cores),
             stuck_after: self.stuck_after,
             crash_file: self.crash_file,
             probe: self.probe,
@@ -243,4 +251,9 @@ impl Builder {
         let worker = Worker::start(&core, setup).await?;
         Ok(Engine::new(core, worker))
     }
+}
+
+/// How many threads of this process can run at once.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(2, |cores| cores.get())
 }

@@ -37,7 +37,7 @@ use bowline_store::{Join, Store};
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{Result, Schedules, clock::Clock, host, ids::Ids, metrics::Meter};
+use crate::{Result, Schedules, clock::Clock, host::Host, ids::Ids, metrics::Meter};
 
 /// What the whole engine shares.
 pub(crate) struct Core {
@@ -105,6 +105,7 @@ pub(crate) struct Settings {
     /// The build of the code that runs here; empty if nobody says.
     pub(crate) build: String,
     pub(crate) pace: Pacing,
+    pub(crate) host: Arc<dyn Host>,
 }
 
 /// Who says when futures are polled, if anybody does.
@@ -129,7 +130,7 @@ impl Core {
         settings: Settings,
     ) -> Result<Arc<Self>> {
         let join = Join {
-            process: host::this(),
+            process: settings.host.this(),
             ..Join::new(settings.identity.clone(), settings.lease, clock.now())
         };
         let mut hints = store.watch();

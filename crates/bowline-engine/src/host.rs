@@ -1,11 +1,37 @@
 //! This process on its host, and whether another one there still is.
 
+use std::fmt;
+
 use bowline_store::Process;
 
 use crate::worker::activity::{HostRow, host_row, host_view};
 
+/// How an engine sees the host that it runs on: which process it is there, and which others are
+/// gone. A simulator, whose processes are none to the system, has its own.
+pub trait Host: fmt::Debug + Send + Sync {
+    /// Which process this is, if that can be told.
+    fn this(&self) -> Option<Process>;
+
+    /// Whether a process is gone for certain.
+    fn is_gone(&self, process: &Process) -> bool;
+}
+
+/// The host as the system tells of it.
+#[derive(Debug)]
+pub(crate) struct System;
+
+impl Host for System {
+    fn this(&self) -> Option<Process> {
+        this()
+    }
+
+    fn is_gone(&self, process: &Process) -> bool {
+        is_gone(process)
+    }
+}
+
 /// Which process this is, where the system tells.
-pub(crate) fn this() -> Option<Process> {
+fn this() -> Option<Process> {
     of(std::process::id())
 }
 
@@ -17,7 +43,7 @@ fn of(pid: u32) -> Option<Process> {
 
 /// Whether a process is gone for certain: it was of this host, of this start of it, and seen from
 /// where this process sees others; and whoever has its number now, if anybody has, is another one.
-pub(crate) fn is_gone(process: &Process) -> bool {
+fn is_gone(process: &Process) -> bool {
     let Some((host, boot)) = host_view() else { return false };
     if (&process.host, &process.boot) != (&host, &boot) {
         return false;

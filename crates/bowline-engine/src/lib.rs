@@ -31,5 +31,6 @@ pub use engine::{
 };
 pub use error::{Error, Result};
 pub use handle::Engine;
+pub use host::Host;
 pub use metrics::{CommandOutcome, Histogram, Metrics};
 pub use schedule::Schedules;

@@ -6,7 +6,7 @@ use bowline_core::Time;
 use bowline_store::{Aside, Attest, SilentMember, Sweep, Swept, Whom, Witness};
 
 use super::Core;
-use crate::{host, limits};
+use crate::limits;
 
 /// How often closed runs are looked at, where they are not kept for ever.
 const RETENTION_EVERY: Duration = Duration::from_secs(3600);
@@ -58,7 +58,9 @@ impl Core {
 
 /// Looks whether members that fell silent are still there, as far as that can be seen from here.
 async fn bury(core: &Arc<Core>, silent: &[SilentMember]) {
-    let gone = silent.iter().filter(|member| member.process.as_ref().is_some_and(host::is_gone));
+    let gone = silent.iter().filter(|member| {
+        member.process.as_ref().is_some_and(|process| core.settings.host.is_gone(process))
+    });
     for SilentMember { epoch, identity, .. } in gone {
         tracing::info!(epoch = epoch.0, %identity, "a process that fell silent is gone");
         let attest = Attest { whom: Whom::Epoch(*epoch), witness: Witness::Host, now: core.now() };

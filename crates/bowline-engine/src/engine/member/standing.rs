@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::super::{Core, watch as hints};
-use crate::{Error, Result, host};
+use crate::{Error, Result};
 
 /// Who this process is. Whoever waits for a change is woken in the order of coming.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl Core {
             let again = Some(before);
             let runs_on = self.local.get().is_some_and(|local| local.leaks());
             let (identity, lease) = (self.settings.identity.clone(), self.settings.lease);
-            let process = host::this();
+            let process = self.settings.host.this();
             self.store.join(Join {
                 again,
                 runs_on,
