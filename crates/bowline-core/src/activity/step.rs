@@ -157,7 +157,12 @@ pub fn settle(
     }
     live.last_worker = start.worker;
     if let Some(record) = &mut live.cancel {
-        record.rung = rung.or(record.rung).or(Some(own_rung(&ending)));
+        // One that was handed back untried never ran, but one before it may have.
+        let ran_before = live.attempt > live.returned + 1;
+        record.rung = match rung.or(record.rung).unwrap_or(own_rung(&ending)) {
+            Rung::NeverStarted if ran_before => Some(Rung::Waiting),
+            rung => Some(rung),
+        };
     }
     match live.cancel.clone() {
         Some(record) => settle_cancelled(spec, live, &record, ending, now),

@@ -424,3 +424,22 @@ fn nothing_begins_that_could_not_be_remembered() {
     assert_eq!(end.outcome, Outcome::TimedOut(Timeout::StartToClose));
     assert_eq!((end.retry, live.unseen.iter().count()), (RetryState::AttemptsUsed, 100));
 }
+
+/// An attempt that was handed back untried stood for the whole activity: a receipt said that it had
+/// never started, although an attempt before had run.
+#[test]
+fn what_is_handed_back_untried_has_run_if_an_attempt_before_did() {
+    let again = |first: Ending| {
+        let mut live = started(native());
+        let spec = retrying();
+        settle(&spec, &mut live, 1, first, None, Time(2));
+        start(&mut live, native(), "worker".into(), Time(3));
+        assert_eq!(cancel(&mut live, &why("stop"), Time(4)), Hit::Started);
+        let untried = Some(Rung::NeverStarted);
+        assert_eq!(settle(&spec, &mut live, 2, Ending::Returned, untried, Time(5)), Step::Ended);
+        line(&live)
+    };
+    let failed = Ending::Failed(Failure::new("no"));
+    assert_eq!(again(failed), "Cancelled Waiting, CancelRequested; stopped");
+    assert_eq!(again(Ending::Returned), "Cancelled NeverStarted, CancelRequested; stopped");
+}
