@@ -50,6 +50,8 @@ pub(crate) struct TurnCommit {
 /// What is said on the row of a run that is let go of.
 enum Change {
     None,
+    /// This process could go on with it, and has nothing to do.
+    Idle,
     /// This process cannot go on with it.
     Park(GaveUp),
     /// Everybody may try it again.
@@ -277,6 +279,11 @@ impl Core {
         self.bare(run, Some(fence), Change::None, Patience::Long).await
     }
 
+    /// The same, of a run that this process could go on with: it is not parked any more.
+    pub(crate) async fn release_idle(self: &Arc<Self>, run: RunId, fence: Fence) -> Result<()> {
+        self.bare(run, Some(fence), Change::Idle, Patience::Long).await
+    }
+
     /// Lets go of a run that this process cannot go on with, and says so on its row.
     pub(crate) async fn give_up(
         self: &Arc<Self>,
@@ -314,6 +321,7 @@ impl Core {
             let parked = head.quarantine.as_ref();
             let quarantine = match &change {
                 Change::None => None,
+                Change::Idle => parked.map(|_| None),
                 Change::Lift if parked.is_none() => return Ok(()),
                 Change::Lift => Some(None),
                 Change::Park(why) => Some(Some(Parked::after(parked, why.clone(), self.now()))),

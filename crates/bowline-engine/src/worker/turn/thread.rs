@@ -440,7 +440,7 @@ impl Thread {
     /// Lets go of idle runs while somebody waits for their places.
     fn make_room(&mut self) {
         let room = self.room.clone();
-        room.make(self, |own| own.cache.oldest(), Self::let_go);
+        room.make(self, |own| own.cache.oldest(), Self::put_down);
     }
 
     fn stop(&mut self) {
@@ -465,6 +465,17 @@ impl Thread {
         let Some(held) = self.seat.shared.take(run) else { return false };
         let core = self.core.clone();
         self.core.finish(async move { release(&core, run, held).await });
+        true
+    }
+
+    /// The run has nothing to do, and leaves memory. Its code could go on, so that it is not parked
+    /// any more: whoever looks for parked runs would try it again, and again. False if it was not
+    /// held any more.
+    fn put_down(&mut self, run: RunId) -> bool {
+        self.cache.remove(run);
+        let Some(held) = self.seat.shared.take(run) else { return false };
+        let core = self.core.clone();
+        self.core.finish(async move { told(run, core.release_idle(run, held.fence).await, held) });
         true
     }
 
@@ -504,7 +515,11 @@ fn lasts(fault: &Fault) -> bool {
 
 /// Gives a lease back, and then the place.
 pub(super) async fn release(core: &Arc<Core>, run: RunId, held: Held) {
-    match core.release(run, held.fence).await {
+    told(run, core.release(run, held.fence).await, held);
+}
+
+fn told(run: RunId, released: Result<()>, held: Held) {
+    match released {
         Ok(()) => {}
         Err(Error::NotFound(_)) => tracing::debug!(%run, "a run that never began is let go of"),
         Err(error) => tracing::error!(%run, %error, "the run could not be let go of"),
