@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use minicbor::{Decode, Encode};
 
-use crate::{Epoch, Time, limits};
+use crate::{
+    Epoch, Time, limits,
+    planted::{Defect, planted},
+};
 
 /// Why nobody works on a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -115,7 +118,7 @@ impl Parked {
 
     /// When a process may try to go on with the run.
     pub fn may_try(&self, epoch: Epoch, build: &str, now: Time) -> MayTry {
-        if self.tried.iter().any(|one| one.epoch == epoch) {
+        if self.tried.iter().any(|one| one.epoch == epoch) || planted(Defect::ParkedForGood) {
             return MayTry::Never;
         }
         let is_other = !build.is_empty() && self.tried.iter().all(|one| one.build != build);

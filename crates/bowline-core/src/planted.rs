@@ -22,6 +22,30 @@ pub enum Defect {
     ChildIds,
     /// Attempts begin between the cancel of a run and its decision.
     BeginsUndecided,
+    /// An attempt that nobody saw end is forgotten when its activity is tried again.
+    UnseenForgotten,
+    /// What waits for another attempt when it is cancelled counts as never started.
+    NeverStarted,
+    /// Of an attempt that died with its process it is said that it was told, and killed.
+    KilledUntold,
+    /// What runs is named only after the cancel was decided.
+    RemainderLate,
+    /// A retry and a schedule leave unread signals behind.
+    SignalsDropped,
+    /// A walk that was cut still says clean.
+    CutWalk,
+    /// Nothing of a chain is forgotten while any run of it is open.
+    ChainKept,
+    /// The ladder of a run is armed by a turn, not by the request.
+    ParkedLadder,
+    /// A run that one process could not go on with is tried by no other.
+    ParkedForGood,
+    /// A termination is answered before its run is closed.
+    TerminatedEarly,
+    /// A run that is woken by what no history has hangs in silence.
+    ForeignWaker,
+    /// A call that is given something else than history says goes unnoticed.
+    OtherInput,
 }
 
 impl Defect {
@@ -35,6 +59,18 @@ impl Defect {
         Self::ChainForward,
         Self::ChildIds,
         Self::BeginsUndecided,
+        Self::UnseenForgotten,
+        Self::NeverStarted,
+        Self::KilledUntold,
+        Self::RemainderLate,
+        Self::SignalsDropped,
+        Self::CutWalk,
+        Self::ChainKept,
+        Self::ParkedLadder,
+        Self::ParkedForGood,
+        Self::TerminatedEarly,
+        Self::ForeignWaker,
+        Self::OtherInput,
     ];
 
     /// What it is called on a command line.
@@ -48,6 +84,18 @@ impl Defect {
             Self::ChainForward => "chain-forward",
             Self::ChildIds => "child-ids",
             Self::BeginsUndecided => "begins-undecided",
+            Self::UnseenForgotten => "unseen-forgotten",
+            Self::NeverStarted => "never-started",
+            Self::KilledUntold => "killed-untold",
+            Self::RemainderLate => "remainder-late",
+            Self::SignalsDropped => "signals-dropped",
+            Self::CutWalk => "cut-walk",
+            Self::ChainKept => "chain-kept",
+            Self::ParkedLadder => "parked-ladder",
+            Self::ParkedForGood => "parked-for-good",
+            Self::TerminatedEarly => "terminated-early",
+            Self::ForeignWaker => "foreign-waker",
+            Self::OtherInput => "other-input",
         }
     }
 }

@@ -237,6 +237,7 @@ impl Head {
         }
         let stands = self.cancel.as_ref().is_some_and(|own| own.stands(self.consumed));
         let alarm = message.arms(self.ladder, !stands, at);
+        let alarm = alarm.filter(|_| !planted(Defect::ParkedLadder));
         if let (Message::Cancel(cancel), false) = (message, stands) {
             let (cause, number) = (cancel.cause.clone(), Some(number));
             self.cancel = Some(RunCancel { cause, requested_at: at, decided_at: None, number });

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Cause, Epoch, Failure, Identity, Payload, RetryState, Time, limits,
+    planted::{Defect, planted},
     retry::{self, Next},
 };
 
@@ -98,7 +99,7 @@ pub fn cancel(live: &mut ActivityLive, cause: &Cause, now: Time) -> Hit {
         }
         Place::Queued { .. } => {}
     }
-    let (hit, rung) = match live.attempt > 0 {
+    let (hit, rung) = match live.attempt > 0 && !planted(Defect::NeverStarted) {
         true => (Hit::Waiting, Rung::Waiting),
         false => (Hit::NeverStarted, Rung::NeverStarted),
     };
@@ -169,6 +170,9 @@ pub fn settle(
         None => settle_plain(spec, live, ending, now),
     }
     all_seen(live, now);
+    if live.ended().is_none() && planted(Defect::UnseenForgotten) {
+        live.unseen = Default::default();
+    }
     match &live.place {
         Place::Queued { due } => Step::Requeued(*due),
         Place::Ended(_) => Step::Ended,
@@ -218,6 +222,7 @@ pub fn presume(live: &mut ActivityLive, since: Time, now: Time) -> bool {
 fn own_rung(ending: &Ending) -> Rung {
     match ending {
         Ending::Abandoned => Rung::Abandon,
+        Ending::Lost { .. } if planted(Defect::KilledUntold) => Rung::Kill,
         Ending::Lost { seen: false } => Rung::Unknown,
         Ending::Lost { seen: true } => Rung::Died,
         Ending::Returned => Rung::NeverStarted,

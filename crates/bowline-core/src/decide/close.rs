@@ -13,6 +13,7 @@ use crate::{
     Post, Ranges, Refusal, RequestId, RetryState, Reuse, RunEnding, RunId, Signal, Span, Terminate,
     Time, TurnFault, TurnRecord, WorkflowCancelled, WorkflowCompleted, WorkflowContinuedAsNew,
     WorkflowFailed, WorkflowSignalled, WorkflowTerminated, WorkflowTimedOut,
+    planted::{Defect, planted},
     retry::{self, Next},
 };
 
@@ -385,7 +386,8 @@ fn unread(signal: &WorkflowSignalled) -> Signal {
 /// However it comes about, the next run gets what was acknowledged and not received. Under remote
 /// rules nothing is known to be unread: what a worker was shown, it has.
 fn begin_next(draft: &mut Draft, run: RunId, started: crate::WorkflowStarted) {
-    let signals = draft.state.unread.signals().map(unread).collect();
+    let keeps = started.initiator == Some(Initiator::Workflow) || !planted(Defect::SignalsDropped);
+    let signals = draft.state.unread.signals().filter(|_| keeps).map(unread).collect();
     let begin = Begin {
         run,
         started,

@@ -3,7 +3,10 @@
 //! An open run can start anything at any time, so nothing of a subtree has stopped before all its
 //! runs are closed; and code that was told and simply goes on keeps its receipt at `Decided`.
 
-use bowline_core::ParentClose;
+use bowline_core::{
+    ParentClose,
+    planted::{Defect, planted},
+};
 
 use super::{AttemptLine, Leftovers, Phase, Remainder, RunLine};
 
@@ -62,7 +65,10 @@ impl Leftovers {
         };
         Remainder {
             open: self.open().cloned().collect(),
-            running: some(|line| line.running),
+            running: match planted(Defect::RemainderLate) && !self.decided() {
+                true => Vec::new(),
+                false => some(|line| line.running),
+            },
             queued: self.queued,
             unswept: self.unswept,
             leaked: some(|line| line.leaked),

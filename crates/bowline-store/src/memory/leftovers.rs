@@ -59,7 +59,7 @@ impl Data {
             let Some(row) = self.rows.runs.get(&run) else { continue };
             let alone = !top.is(row) && self.left_alone(row);
             found.push(Member { run, alone });
-            if alone {
+            if alone || planted(Defect::CutWalk) {
                 continue;
             }
             let goes_on = matches!(top, Top::Chain(..)) || run != target;
@@ -67,7 +67,8 @@ impl Data {
             let below = successor.into_iter().chain(self.children(row));
             next.extend(below.filter(|run| seen.insert(*run)));
         }
-        if matches!(top, Top::Chain(..)) && !planted(Defect::ChainForward) {
+        let is_cut = planted(Defect::ChainForward) || planted(Defect::CutWalk);
+        if matches!(top, Top::Chain(..)) && !is_cut {
             let unseen = self.rows.runs.values().filter(|row| !seen.contains(&row.head.run));
             let rest = unseen.filter(|row| !row.is_over());
             found.extend(rest.filter_map(|row| {

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use bowline_core::{EventId, Place, RunId, Time};
+use bowline_core::{
+    EventId, Place, RunId, Time,
+    planted::{Defect, planted},
+};
 
 use super::{Data, leftovers::Living};
 use crate::{
@@ -128,8 +131,10 @@ impl Data {
             return false;
         }
         let kept: BTreeSet<RunId> = self.rows.receipts.values().map(|row| row.chain).collect();
+        let chained = |run: RunId| planted(Defect::ChainKept) && self.chain_lives(run);
         let gone = |run: &RunId| {
-            let settled = self.settled(*run).filter(|_| !self.is_kept(*run, &kept));
+            let kept = self.is_kept(*run, &kept) || chained(*run);
+            let settled = self.settled(*run).filter(|_| !kept);
             settled.is_some_and(|Living(lives)| !lives || !self.is_watched(*run, sweep))
         };
         let gone: Vec<RunId> = expired.into_iter().filter(gone).take(*room + 1).collect();
@@ -157,6 +162,13 @@ impl Data {
         let newest = self.rows.key(&RunKey::Chain(row.head.first_run)).map(|row| &row.head);
         let goes_on = newest.is_some_and(|head| head.run != run && !has_expired(sweep, head));
         above.is_some() || goes_on
+    }
+
+    /// Whether a run of its chain is open.
+    fn chain_lives(&self, run: RunId) -> bool {
+        let first = self.rows.runs.get(&run).map(|row| row.head.first_run);
+        let mut chain = self.rows.runs.values().filter(|row| Some(row.head.first_run) == first);
+        chain.any(|row| row.head.status.is_open())
     }
 
     fn remove(&mut self, run: RunId) {
