@@ -4,10 +4,10 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use bowline_core::{
     Address, Cause, Ladder, Namespace, Payload, ReceiptId, RetryPolicy, RunId, Signal, Span,
-    UpdateRequest,
+    UpdateRequest, UpdateStage,
 };
 use bowline_engine::{CancelRequest, Engine, Error, StartOptions};
-use bowline_store::Phase;
+use bowline_store::{Phase, Whom};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
@@ -39,6 +39,8 @@ pub enum Request {
     Start {
         /// Whether the run is tried again when it fails.
         retries: bool,
+        /// Every so many seconds, if it is on a schedule.
+        every: Option<u64>,
     },
     /// Send a signal.
     Signal,
@@ -63,9 +65,38 @@ pub enum Request {
     Delete,
     /// Wait for the outcome.
     Outcome,
+    /// Ask the run's code for something.
+    Query,
+    /// Begin again from an earlier turn.
+    Fork(u64),
+    /// Let everybody try a parked run again.
+    Retry,
+    /// Say that the process is gone which that member was before it was killed.
+    Gone(usize),
 }
 
 impl Request {
+    /// What is said of it when it was done, or refused.
+    fn kind(&self, is_done: bool) -> &'static str {
+        match self {
+            _ if !is_done => "a request is refused",
+            Self::Start { every: Some(_), .. } => "a schedule is started",
+            Self::Start { .. } => "a start is answered",
+            Self::Signal => "a signal is answered",
+            Self::Update => "an update is answered",
+            Self::Cancel { .. } => "a cancel is answered",
+            Self::CancelOne(_) => "a cancel of one is answered",
+            Self::CancelBelow(_) => "a cancel below is answered",
+            Self::Terminate => "a termination is answered",
+            Self::Delete => "a deletion is answered",
+            Self::Outcome => "an outcome is answered",
+            Self::Query => "a query is answered",
+            Self::Fork(_) => "a fork is answered",
+            Self::Retry => "a retry is answered",
+            Self::Gone(_) => "a word about a member is answered",
+        }
+    }
+
     pub(crate) fn of(draw: Draw) -> Self {
         match draw.below(100) {
             0..30 => Self::Signal,
@@ -78,7 +109,11 @@ impl Request {
             68..76 => Self::CancelOne(draw.next(6).below(6)),
             76..84 => Self::CancelBelow(draw.next(7).below(4)),
             84..92 => Self::Terminate,
-            92..95 => Self::Delete,
+            92..94 => Self::Delete,
+            94..96 => Self::Query,
+            96 => Self::Retry,
+            97 => Self::Fork(draw.next(8).below(6)),
+            98 => Self::Gone(draw.next(9).below(3) as usize),
             _ => Self::Outcome,
         }
     }
@@ -110,7 +145,10 @@ pub(crate) async fn act(host: Arc<Host>, op: Op) {
         let answered = host.through(life, ask(&host, &engine, &op)).await;
         host.observer.client(op.id, life, answered.as_deref());
         match answered {
-            Some(_) => return,
+            Some(answer) => {
+                let is_done = !answer.starts_with("refused") && !answer.starts_with("there is");
+                return host.observer.reach(op.request.kind(is_done));
+            }
             // Its process is gone, or cannot do it: another one may.
             None => {
                 via += 1;
@@ -126,7 +164,7 @@ const TRIES_MAX: u32 = 1_000;
 /// What came of it; none if it should be tried again.
 async fn ask(host: &Host, engine: &Engine, op: &Op) -> Option<String> {
     let done = match &op.request {
-        Request::Start { retries } => start(host, engine, op, *retries).await,
+        Request::Start { retries, every } => start(host, engine, op, *retries, *every).await,
         Request::Signal => signal(host, engine, op).await,
         Request::Update => update(host, engine, op).await,
         Request::Cancel { grace, terminate, phase } => {
@@ -148,7 +186,11 @@ async fn ask(host: &Host, engine: &Engine, op: &Op) -> Option<String> {
         Request::Terminate => {
             let cause = Cause::requested("simulated", "client");
             let receipt = engine.terminate(address(op), cause).await;
-            receipt.map(|receipt| host.observer.receipt(receipt, false)).map(|()| said("told"))
+            receipt.map(|receipt| {
+                host.observer.receipt(receipt, false);
+                host.observer.terminated(receipt);
+                said("closed")
+            })
         }
         Request::Delete => {
             let Some(run) = host.observer.root(op.program) else { return nothing() };
@@ -159,6 +201,24 @@ async fn ask(host: &Host, engine: &Engine, op: &Op) -> Option<String> {
         Request::Outcome => {
             let Some(run) = host.observer.root(op.program) else { return nothing() };
             engine.outcome(run).await.map(|(_, ending)| format!("{ending:?}"))
+        }
+        Request::Query => {
+            let Some(run) = host.observer.root(op.program) else { return nothing() };
+            engine.query(run, "q", input(op.id)).await.map(|answer| format!("{answer:?}"))
+        }
+        Request::Fork(nth) => {
+            let Some((run, turn)) = host.observer.turn(op.program, *nth) else { return nothing() };
+            let cause = Cause::requested("simulated", "client");
+            engine.fork(run, turn, cause).await.map(|run| format!("forked as {run}"))
+        }
+        Request::Retry => {
+            let Some(run) = host.observer.root(op.program) else { return nothing() };
+            engine.retry(run).await.map(|()| said("told"))
+        }
+        Request::Gone(member) => {
+            let Some(life) = host.dead_life(*member) else { return nothing() };
+            let whom = Whom::Identity(format!("{life}").into());
+            engine.member_gone(whom, "operator").await.map(|attested| format!("{attested:?}"))
         }
     };
     match done {
@@ -198,7 +258,13 @@ fn request(op: &Op) -> CancelRequest {
     CancelRequest { request_id: format!("op{}", op.id).into(), ..request }
 }
 
-async fn start(host: &Host, engine: &Engine, op: &Op, retries: bool) -> Result<String, Error> {
+async fn start(
+    host: &Host,
+    engine: &Engine,
+    op: &Op,
+    retries: bool,
+    every: Option<u64>,
+) -> Result<String, Error> {
     let Some(node) = host.world.programs.get(op.program).map(|node| node.id) else {
         return Ok(said("there is no such program"));
     };
@@ -207,6 +273,9 @@ async fn start(host: &Host, engine: &Engine, op: &Op, retries: bool) -> Result<S
     if retries {
         let retry = RetryPolicy { initial: span(400), attempts_max: 2, ..RetryPolicy::default() };
         options.started.retry = Some(retry);
+    }
+    if let Some(seconds) = every {
+        options.started.cron = seconds.to_string();
     }
     let run = engine.start(options.request(format!("op{}", op.id))).await?;
     host.observer.acknowledges_start(op.program, run);
@@ -239,7 +308,11 @@ async fn update(host: &Host, engine: &Engine, op: &Op) -> Result<String, Error> 
         header: Default::default(),
         identity: "client".into(),
     };
-    engine.update(run, request).await.map(|stage| format!("{stage:?}"))
+    let stage = engine.update(run, request).await?;
+    if let UpdateStage::Completed(_) = stage {
+        host.observer.answers_update(op.id, run);
+    }
+    Ok(format!("{stage:?}"))
 }
 
 async fn cancel(

@@ -2,7 +2,7 @@
 //! what came of it after.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{BufRead, BufReader, Write},
     process::{Child, Command, ExitCode, Stdio},
     sync::mpsc,
@@ -16,6 +16,9 @@ use crate::{options::Options, say};
 
 /// How often it is said how far it has come.
 const PROGRESS: Duration = Duration::from_secs(10);
+
+/// How long a world may take before its process is ended.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many words of children may wait to be heard.
 const WORDS_MAX: usize = 1_000;
@@ -32,13 +35,16 @@ pub(crate) fn work(options: &Options) {
             std::process::exit(1);
         }
     };
-    let mut seed = options.from;
+    let (mut seed, mut reached) = (options.from, BTreeSet::new());
     while seed < options.from + options.seeds {
         line(format!("at {seed}"));
         let world = World::of(seed);
         let report = play(&world, &options.look);
         if let Some(violation) = &report.violation {
             line(format!("broken {seed} {}: {}", violation.rule, violation.what));
+        }
+        for what in report.reached.keys().filter(|what| reached.insert(**what)) {
+            line(format!("reached {seed} {what}"));
         }
         let twice = options.twice || seed.is_multiple_of(TWICE);
         if twice && play(&world, &options.look).hash != report.hash {
@@ -61,6 +67,7 @@ enum Word {
 struct Hand {
     child: Child,
     at: u64,
+    since: Instant,
     is_done: bool,
 }
 
@@ -70,6 +77,8 @@ struct Sum {
     facts: u64,
     faults: u64,
     broken: BTreeMap<String, Vec<u64>>,
+    /// What has happened at all, and in which world first.
+    reached: BTreeMap<String, u64>,
 }
 
 /// Leads children through all seeds.
@@ -87,7 +96,7 @@ pub(crate) fn lead(options: &Options) -> ExitCode {
             Ok(Word::Line(worker, line)) => hear(&mut hands[worker], &line, &mut sum),
             Ok(Word::End(worker)) if !hands[worker].is_done => {
                 let at = hands[worker].at;
-                broke(&mut sum, at, "the process lives", "it does not");
+                broke(&mut sum, at, "every world comes to an end", "its process did not");
                 let left = (options.from + options.seeds).saturating_sub(at + options.workers);
                 hands[worker] = hand(options, worker, at + options.workers, left, &words);
             }
@@ -95,6 +104,10 @@ pub(crate) fn lead(options: &Options) -> ExitCode {
         }
         if said.elapsed() >= PROGRESS {
             said = Instant::now();
+            for hand in hands.iter_mut().filter(|hand| hand.since.elapsed() > PATIENCE) {
+                // Its end is heard of, and named.
+                let _ = hand.child.kill();
+            }
             say(&sum.line(began));
         }
     }
@@ -103,6 +116,9 @@ pub(crate) fn lead(options: &Options) -> ExitCode {
     for (rule, seeds) in &sum.broken {
         let few: Vec<_> = seeds.iter().take(8).map(u64::to_string).collect();
         say(&format!("{:>7} × {rule}: seeds {} …", seeds.len(), few.join(", ")));
+    }
+    if options.reach {
+        sum.reached.iter().for_each(|(what, seed)| say(&format!("{seed:>7} {what}")));
     }
     if sum.broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -137,14 +153,14 @@ fn hand(
         }
         let _ = words.send(Word::End(worker));
     });
-    Hand { child, at: from, is_done: false }
+    Hand { child, at: from, since: Instant::now(), is_done: false }
 }
 
 fn hear(hand: &mut Hand, line: &str, sum: &mut Sum) {
     let mut words = line.splitn(3, ' ');
     let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
     match words.next() {
-        Some("at") => hand.at = number(words.next()),
+        Some("at") => (hand.at, hand.since) = (number(words.next()), Instant::now()),
         Some("played") => {
             sum.seeds += 1;
             sum.facts += number(words.next());
@@ -155,6 +171,11 @@ fn hear(hand: &mut Hand, line: &str, sum: &mut Sum) {
             let (rule, what) =
                 words.next().and_then(|text| text.split_once(": ")).unwrap_or_default();
             broke(sum, seed, rule, what);
+        }
+        Some("reached") => {
+            let (seed, what) = (number(words.next()), words.next().unwrap_or_default());
+            let first = sum.reached.entry(what.to_owned()).or_insert(seed);
+            *first = (*first).min(seed);
         }
         Some("done") => hand.is_done = true,
         _ => {}

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bowline_core::Time;
-use bowline_engine::{Engine, QueueOptions, clock::RuntimeClock};
+use bowline_engine::{Engine, QueueOptions, Schedules, clock::RuntimeClock};
 use bowline_store::{Hint, Listeners, Store, Word, memory::MemoryStore};
 use parking_lot::Mutex;
 use tokio::{
@@ -20,22 +20,27 @@ use tokio::{
 
 use crate::{
     chance::Chance,
-    observer::Observer,
+    far::Far,
+    neighbour::Neighbours,
+    observer::{Observer, Sees},
     process::{Hands, Life, Process, Seeded, SeededIds, WrongClock},
     program::{
         activity::Acts,
-        code::{Flow, QUEUE, REFUND},
+        code::{Edition, Flow, Outside, QUEUE, REFUND},
     },
     store::{Line, Wire},
     weather::Sky,
-    world::{Fate, LEASE, Mishap, World},
+    world::{CACHED, Fate, LEASE, Mishap, World},
 };
 
 /// When every world begins: the first second of 2030, UTC.
 pub(crate) const BEGIN: Time = Time(1_893_456_000_000_000);
 
-/// How long closed runs and receipts are kept.
-const KEPT: Duration = Duration::from_secs(120);
+/// How long closed runs are kept.
+pub(crate) const KEPT: Duration = Duration::from_secs(25);
+
+/// How long receipts are kept, and with them what they tell of.
+const RECEIPTS_KEPT: Duration = Duration::from_secs(90);
 
 /// All processes of a world.
 pub(crate) struct Host {
@@ -49,9 +54,22 @@ pub(crate) struct Host {
     runtime: Handle,
     clocks: Vec<Arc<WrongClock>>,
     slots: Vec<Slot>,
+    /// Remote workers.
+    pub(crate) far: Vec<Far>,
     /// Everybody has the newest code.
     rolled_out: AtomicBool,
     came: Notify,
+}
+
+/// Schedules: a run every so many seconds.
+struct Every;
+
+impl Schedules for Every {
+    fn next(&self, schedule: &str, since: Time, after: Time) -> Result<Option<Time>, String> {
+        let seconds: i64 = schedule.parse().map_err(|_| format!("{schedule:?} is no number"))?;
+        let every = seconds.max(1) * 1_000_000;
+        Ok(Some(Time(since.0 + ((after.0 - since.0) / every + 1) * every)))
+    }
 }
 
 /// The place of one member.
@@ -75,13 +93,9 @@ impl Host {
         let chance = Chance::new(world.seed);
         let runtime = Handle::current();
         let right = RuntimeClock::new(runtime.clone(), BEGIN);
-        let clock = |member: usize| {
-            let draw = chance.draw("clock", member as u64, 0);
-            // Some are wrong by minutes.
-            let ahead =
-                if draw.per_mille(300) { draw.next(1).below(600_000_000) as i64 } else { 0 };
-            WrongClock::new(right.clone(), ahead)
-        };
+        let ahead = world.clocks.iter().copied().chain(std::iter::repeat(0));
+        let clocks: Vec<_> =
+            ahead.take(world.members).map(|ahead| WrongClock::new(right.clone(), ahead)).collect();
         Arc::new_cyclic(|itself| Self {
             observer,
             began: Instant::now(),
@@ -90,8 +104,9 @@ impl Host {
             rows,
             sky: Arc::new(Sky::new(world.weather)),
             runtime,
-            clocks: (0..world.members).map(clock).collect(),
+            clocks,
             slots: (0..world.members).map(|_| Slot::default()).collect(),
+            far: (0..world.far).map(|_| Far::default()).collect(),
             rolled_out: AtomicBool::new(false),
             came: Notify::new(),
             world,
@@ -155,6 +170,7 @@ impl Host {
             };
             match started {
                 Ok(engine) => {
+                    engine.read_schedules(Arc::new(Every));
                     if let Some(up) = slot.now.lock().as_mut() {
                         up.engine = Some(engine);
                     }
@@ -178,27 +194,45 @@ impl Host {
             chance: self.chance,
             sky: self.sky.clone(),
         };
-        let draw = self.chance.draw("cache", life.member as u64, 0);
-        let cached = if draw.per_mille(300) { draw.next(1).between(1, 2) as usize } else { 1_000 };
+        let cached = self.world.cached.get(life.member).copied().unwrap_or(CACHED);
         let mut builder = Engine::builder(store)
             .clock(Arc::new(Hands(self.clocks[life.member].clone())))
             .ids(Arc::new(SeededIds::new(self.chance, life)))
             .identity(format!("{life}"))
             .lease(Duration::from_millis(LEASE))
             .retention(KEPT)
-            .receipts_kept(KEPT)
+            .receipts_kept(RECEIPTS_KEPT)
             .cached_runs(cached)
             .threads(1)
             .stuck_after(Duration::from_secs(3600))
             .queue(QUEUE, QueueOptions { slots: 8, rate: None })
+            .host(Arc::new(Neighbours { host: self.itself.clone(), life }))
             .in_step()
             .pace(Arc::new(pace));
-        let lacks = match self.rolled_out.load(SeqCst) {
+        let rolled_out = self.rolled_out.load(SeqCst);
+        let builds = self.world.builds.get(life.member).copied().unwrap_or_default();
+        let drifts = !rolled_out && if life.life == 0 { builds.0 } else { builds.1 };
+        if self.world.named_builds {
+            let build = if rolled_out { 2 } else { u8::from(drifts) };
+            builder = builder.build(format!("build {build}"));
+        }
+        builder = builder.probe(Arc::new(Sees(self.observer.clone())));
+        let lacks = match rolled_out {
             true => 0,
             false => self.world.lacks.get(life.member).copied().unwrap_or(0),
         };
         let (world, observer) = (self.world.clone(), self.observer.clone());
-        let flow = Arc::new(Flow { world: world.clone(), notes: Arc::default() });
+        let edition = Edition {
+            drifts,
+            turned: (life.member as u64 + life.life) % 2 == 1,
+            outside: Some(Outside {
+                runtime: self.runtime.clone(),
+                process: line.process.clone(),
+                observer: self.observer.clone(),
+            }),
+        };
+        let flow = Flow { world: world.clone(), notes: Arc::default(), edition };
+        let flow = Arc::new(flow);
         let acts = Arc::new(Acts { world, observer, life });
         for (bit, name) in ["flow0", "flow1"].into_iter().enumerate() {
             if lacks >> bit & 1 == 0 {
@@ -211,6 +245,21 @@ impl Host {
             }
         }
         builder
+    }
+
+    /// What a member's process was called before it died the last time.
+    pub(crate) fn dead_life(&self, member: usize) -> Option<Life> {
+        let slot = self.slots.get(member)?;
+        let life = Life { member, life: slot.lives.load(SeqCst).checked_sub(1)? };
+        if self.is_gone(life) {
+            return Some(life);
+        }
+        Some(Life { life: life.life.checked_sub(1)?, ..life })
+    }
+
+    /// Whether the clocks of all members are right.
+    pub(crate) fn has_right_clocks(&self) -> bool {
+        self.clocks.iter().all(|clock| clock.is_right())
     }
 
     /// Something is said to all others.
@@ -262,6 +311,18 @@ impl Host {
         self.slots.get(member)?.now.lock().as_ref().map(|up| up.process.clone())
     }
 
+    /// The host that a member's processes are on.
+    pub(crate) fn host_of(&self, member: usize) -> String {
+        format!("host {}", self.world.hosts.get(member).copied().unwrap_or(0))
+    }
+
+    /// Whether this life of a member is over.
+    pub(crate) fn is_gone(&self, life: Life) -> bool {
+        let Some(slot) = self.slots.get(life.member) else { return true };
+        let up = slot.now.lock();
+        up.as_ref().is_none_or(|up| up.process.life != life || up.process.is_dead())
+    }
+
     /// Lets something go wrong, at its moment.
     pub(crate) async fn happen(self: Arc<Self>, mishap: Mishap) {
         sleep_until(self.began + Duration::from_millis(mishap.at)).await;
@@ -273,21 +334,30 @@ impl Host {
                 process.doom(polls);
             }
             Fate::Frozen(ms) => {
-                self.observer.goes_wrong(|| format!("{life} stands still"));
+                self.observer
+                    .goes_wrong("a member stands still", || format!("{life} stands still"));
                 process.freeze(true);
                 sleep(Duration::from_millis(ms)).await;
                 self.observer.tell(|| format!("{life} goes on"));
                 process.freeze(false);
             }
             Fate::Cut(ms) => {
-                self.observer.goes_wrong(|| format!("{life} cannot reach the store"));
+                self.observer
+                    .goes_wrong("a member is cut off", || format!("{life} cannot reach the store"));
                 process.cut(true);
                 sleep(Duration::from_millis(ms)).await;
                 self.observer.tell(|| format!("{life} reaches the store again"));
                 process.cut(false);
             }
+            Fate::Vanishes => {
+                if let Some(far) = self.far.get(mishap.member) {
+                    far.vanish();
+                }
+            }
             Fate::Jumps(ms) => {
-                self.observer.goes_wrong(|| format!("the clock of {life} jumps by {ms} ms"));
+                self.observer.goes_wrong("a clock jumps", || {
+                    format!("the clock of {life} jumps by {ms} ms")
+                });
                 self.clocks[mishap.member].jump(Duration::from_millis(ms));
             }
         }

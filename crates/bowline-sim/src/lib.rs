@@ -11,7 +11,9 @@ pub mod client;
 pub mod program;
 pub mod world;
 
+mod far;
 mod host;
+mod neighbour;
 mod observer;
 mod panics;
 mod plant;

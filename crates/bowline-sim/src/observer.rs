@@ -9,6 +9,7 @@ mod check;
 mod history;
 mod last;
 mod probe;
+mod words;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,6 +26,11 @@ use crate::{chance::mix, play::Look, process::Life, trace::Trace};
 
 use history::Story;
 use probe::Probe;
+
+pub(crate) use probe::Sees;
+
+/// How many polls a world may take before it counts as going in circles.
+const POLLS_MAX: u64 = 400_000;
 
 /// A rule that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +60,15 @@ struct Known {
     /// Code that runs right now.
     running: BTreeMap<u64, Probe>,
     probes: u64,
-    /// Attempts whose code has begun, ever.
-    begun: BTreeSet<(RunId, EventId, u32)>,
+    /// Attempts whose code has begun, ever, and where.
+    begun: BTreeMap<(RunId, EventId, u32), Life>,
+    /// Attempts that were told to stop; whose code has heard; whose code has answered well.
+    delivered: BTreeSet<(RunId, EventId, u32)>,
+    observed: BTreeSet<(RunId, EventId, u32)>,
+    completed: BTreeSet<(RunId, EventId, u32)>,
+    dead: BTreeSet<Life>,
+    /// What has happened at all, and how often.
+    reached: BTreeMap<&'static str, u64>,
     /// When the code of an activity last ended.
     ended: BTreeMap<(RunId, EventId), u64>,
     /// Every run there ever was.
@@ -67,6 +80,14 @@ struct Known {
     signals: BTreeMap<u64, (RunId, u64)>,
     deleted: BTreeSet<RunId>,
     clients: BTreeMap<u64, bool>,
+    /// Updates that were answered, by the request that asked for them.
+    updates: BTreeMap<u64, RunId>,
+    /// Runs that were closed and have no row any more.
+    expired: BTreeSet<RunId>,
+    /// Runs that were woken from elsewhere, where, and that nobody has parked since.
+    intruded: BTreeMap<RunId, Life>,
+    /// Runs that were taken back to an earlier turn.
+    forked: BTreeSet<RunId>,
 }
 
 impl Observer {
@@ -100,12 +121,29 @@ impl Observer {
         let mut known = self.known.lock();
         known.polls += 1;
         known.trace.feed(mix(life.bits()) ^ n);
+        let goes_on = known.polls != POLLS_MAX;
+        drop(known);
+        if !goes_on {
+            self.broke("nothing goes in circles", format!("{POLLS_MAX} polls"));
+        }
     }
 
     /// Something goes wrong on purpose.
-    pub(crate) fn goes_wrong(&self, what: impl FnOnce() -> String) {
-        self.known.lock().faults += 1;
+    pub(crate) fn goes_wrong(&self, kind: &'static str, what: impl FnOnce() -> String) {
+        let mut known = self.known.lock();
+        known.faults += 1;
+        known.reach(kind);
+        drop(known);
         self.tell(what);
+    }
+
+    /// Something has happened that should happen in some world.
+    pub(crate) fn reach(&self, what: &'static str) {
+        self.known.lock().reach(what);
+    }
+
+    pub(crate) fn reached(&self) -> BTreeMap<&'static str, u64> {
+        self.known.lock().reached.clone()
     }
 
     /// A rule is broken. The first stays.
@@ -133,10 +171,6 @@ impl Observer {
     pub(crate) fn counts(&self) -> (u64, u64) {
         let known = self.known.lock();
         (known.trace.facts(), known.faults)
-    }
-
-    pub(crate) fn polls(&self) -> u64 {
-        self.known.lock().polls
     }
 
     pub(crate) fn story(&self) -> Vec<String> {
@@ -176,6 +210,27 @@ impl Observer {
         known.signals.entry(id).or_insert((run, step));
     }
 
+    /// A run is woken by something that is in no history.
+    pub(crate) fn intrudes(&self, run: RunId, life: Life) {
+        self.tell_of(run, |run| format!("{run} is woken from elsewhere on {life}"));
+        self.known.lock().intruded.insert(run, life);
+    }
+
+    pub(crate) fn answers_update(&self, id: u64, run: RunId) {
+        self.known.lock().updates.insert(id, run);
+    }
+
+    /// A turn of a program's newest run, to begin again from.
+    pub(crate) fn turn(&self, program: usize, nth: u64) -> Option<(RunId, EventId)> {
+        let mut known = self.known.lock();
+        let root = *known.roots.get(&program)?;
+        let run = known.newest(root);
+        let turns = known.runs.get(&run)?.turns();
+        let turn = (!turns.is_empty()).then(|| turns[nth as usize % turns.len()])?;
+        known.forked.insert(run);
+        Some((run, turn))
+    }
+
     pub(crate) fn deletes(&self, run: RunId) {
         let mut known = self.known.lock();
         let tree = known.tree(run);
@@ -206,6 +261,11 @@ impl Observer {
 }
 
 impl Known {
+    /// Something has happened that should happen in some world.
+    fn reach(&mut self, what: &'static str) {
+        *self.reached.entry(what).or_default() += 1;
+    }
+
     /// What a run is called in stories.
     fn name(&self, run: RunId) -> String {
         self.runs.get(&run).map_or_else(|| format!("{run}"), |story| story.name.clone())
@@ -225,6 +285,12 @@ impl Known {
             }
         }
         tree
+    }
+
+    /// Everything that a run started, and what goes on for that; not what goes on for itself.
+    fn below_of(&self, run: RunId) -> Vec<RunId> {
+        let children = self.order.iter().filter(|own| self.runs[own].parent == Some(run));
+        children.flat_map(|child| self.tree(*child)).collect()
     }
 
     /// The last link of a run's chain.

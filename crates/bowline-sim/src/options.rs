@@ -4,13 +4,14 @@ use bowline_sim::Look;
 
 /// What `--help` says.
 pub(crate) const HELP: &str = "\
-Usage: sim [--seeds N] [--from S] [--workers W] [--plant NAME] [--ignore RULE]...
+Usage: sim [--seeds N] [--from S] [--workers W] [--reach] [--plant NAME] [--ignore RULE]...
        sim --seed S [--whole] [--plant NAME] [--ignore RULE]...
 
 --seeds N     play the worlds of N seeds; 1000 if nothing is said
 --from S      beginning with this one; 0 if nothing is said
 --workers W   in so many processes; as many as there are cores if nothing is said
 --twice       play every world twice, and compare; otherwise one of a hundred
+--reach       say at the end what has happened at all, and in which world first
 --seed S      tell the story of one seed, cut down to what is needed if it goes wrong
 --whole       do not cut it down
 --ignore RULE look away from a rule, to see what else is broken
@@ -28,6 +29,8 @@ pub(crate) struct Options {
     pub(crate) whole: bool,
     /// Every world is played twice.
     pub(crate) twice: bool,
+    /// It is said what has happened at all, and where first.
+    pub(crate) reach: bool,
     pub(crate) is_child: bool,
     pub(crate) plant: Option<String>,
     pub(crate) look: Look,
@@ -44,6 +47,7 @@ impl Options {
             seed: None,
             whole: false,
             twice: false,
+            reach: false,
             is_child: false,
             plant: None,
             look: Look::default(),
@@ -61,6 +65,7 @@ impl Options {
                 "--seed" => options.seed = Some(number()?),
                 "--whole" => options.whole = true,
                 "--twice" => options.twice = true,
+                "--reach" => options.reach = true,
                 "--child" => options.is_child = true,
                 "--plant" => options.plant = arguments.next(),
                 "--ignore" => options.look.ignores.extend(arguments.next()),

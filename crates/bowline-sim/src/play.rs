@@ -1,7 +1,7 @@
 //! A world is played: everything that it says happens, then faults stop, then everything must
 //! settle.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bowline_store::memory::MemoryStore;
 use tokio::{
@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use crate::{
-    client,
+    client, far,
     host::{BEGIN, Host},
     observer::{Observer, Violation},
     panics,
@@ -37,12 +37,11 @@ pub struct Report {
     pub facts: u64,
     /// How much went wrong on purpose.
     pub faults: u64,
+    /// What has happened at all, and how often.
+    pub reached: BTreeMap<&'static str, u64>,
     /// The facts in words, if that was wanted.
     pub story: Vec<String>,
 }
-
-/// How many polls a world may take before it counts as going in circles.
-const POLLS_MAX: u64 = 400_000;
 
 /// How long a world may take to settle, and to forget everything.
 const SETTLE_MAX: Duration = Duration::from_secs(240);
@@ -66,7 +65,6 @@ pub fn play(world: &World, look: &Look) -> Report {
         tokio::select! {
             biased;
             () = observer.broken.notified() => {}
-            () = circles(&observer) => {}
             () = course(&host) => {}
         }
         host.end();
@@ -78,7 +76,8 @@ pub fn play(world: &World, look: &Look) -> Report {
     }
     let (facts, faults) = observer.counts();
     let (violation, hash) = (observer.violation(), observer.hash());
-    Report { violation, hash, facts, faults, story: observer.story() }
+    let reached = observer.reached();
+    Report { violation, hash, facts, faults, reached, story: observer.story() }
 }
 
 fn rows(world: &World) -> MemoryStore {
@@ -94,18 +93,13 @@ fn rows(world: &World) -> MemoryStore {
     })
 }
 
-/// Ends when there were too many polls for any world.
-async fn circles(observer: &Observer) {
-    while observer.polls() < POLLS_MAX {
-        sleep(Duration::from_millis(500)).await;
-    }
-    observer.broke("nothing goes in circles", format!("{POLLS_MAX} polls"));
-}
-
 async fn course(host: &Arc<Host>) {
     let world = host.world.clone();
     for member in 0..world.members {
         tokio::spawn(host.clone().keep(member));
+    }
+    for nth in 0..world.far {
+        tokio::spawn(far::keep(host.clone(), nth));
     }
     for op in &world.ops {
         host.observer.client_begins(op.id);
@@ -119,6 +113,10 @@ async fn course(host: &Arc<Host>) {
     // What goes on by itself comes to its end.
     sleep(Duration::from_secs(45)).await;
     host.observer.hung(&world);
+    host.observer.parked(&world);
+    if host.has_right_clocks() {
+        host.observer.kept(BEGIN.after(host.began.elapsed()));
+    }
     settle(host).await;
     if host.observer.violation().is_some() {
         return;

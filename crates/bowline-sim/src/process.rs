@@ -178,6 +178,10 @@ impl WrongClock {
         Arc::new(Self { right, ahead: AtomicI64::new(ahead), jumped: Notify::new() })
     }
 
+    pub(crate) fn is_right(&self) -> bool {
+        self.ahead.load(SeqCst) == 0
+    }
+
     pub(crate) fn jump(&self, by: Duration) {
         self.ahead.fetch_add(by.as_micros() as i64, SeqCst);
         self.jumped.notify_waiters();

@@ -61,6 +61,12 @@ pub enum What {
     Continue(Box<Node>),
     /// Holds a guard that asks for something when it is dropped.
     Guard(Box<Node>),
+    /// Waits for something that is in no history, and wakes the run from elsewhere.
+    Foreign,
+    /// Starts activities in an order that is another one in every process.
+    Shuffle(Vec<Node>),
+    /// Some builds of the code do something more before this.
+    Drift(Box<Node>),
 }
 
 /// What is done after a scope stopped.
@@ -120,6 +126,8 @@ pub struct Act {
     pub grace: u64,
     /// How long an attempt may take.
     pub limit: Option<u64>,
+    /// A remote worker does it.
+    pub far: bool,
 }
 
 /// What the code of an activity does when it is told to stop.
@@ -146,6 +154,7 @@ impl Act {
         spawns: None,
         grace: 2_000,
         limit: None,
+        far: false,
     };
 }
 
@@ -156,11 +165,13 @@ impl Node {
             What::Sequence(parts)
             | What::Join(parts)
             | What::TryJoin(parts)
+            | What::Shuffle(parts)
             | What::Race(parts) => parts.iter().collect(),
             What::Scope { body, cleanup: Some(Cleanup::Run(after)), .. } => vec![body, after],
             What::Scope { body, .. }
             | What::Shield(body)
             | What::Continue(body)
+            | What::Drift(body)
             | What::Guard(body) => vec![body],
             What::Await(leaf) | What::Start(leaf) | What::Detach(leaf) | What::Cancel(leaf) => {
                 match leaf {
@@ -168,7 +179,7 @@ impl Node {
                     _ => Vec::new(),
                 }
             }
-            What::Nothing | What::Signal | What::Update | What::Fail => Vec::new(),
+            What::Nothing | What::Signal | What::Update | What::Fail | What::Foreign => Vec::new(),
         }
     }
 
@@ -177,11 +188,13 @@ impl Node {
             What::Sequence(parts)
             | What::Join(parts)
             | What::TryJoin(parts)
+            | What::Shuffle(parts)
             | What::Race(parts) => parts.iter_mut().collect(),
             What::Scope { body, cleanup: Some(Cleanup::Run(after)), .. } => vec![body, after],
             What::Scope { body, .. }
             | What::Shield(body)
             | What::Continue(body)
+            | What::Drift(body)
             | What::Guard(body) => vec![body],
             What::Await(leaf) | What::Start(leaf) | What::Detach(leaf) | What::Cancel(leaf) => {
                 match leaf {
@@ -189,7 +202,7 @@ impl Node {
                     _ => Vec::new(),
                 }
             }
-            What::Nothing | What::Signal | What::Update | What::Fail => Vec::new(),
+            What::Nothing | What::Signal | What::Update | What::Fail | What::Foreign => Vec::new(),
         }
     }
 
@@ -218,6 +231,11 @@ impl Node {
             | What::Cancel(Leaf::Activity(act)) => Some(act),
             _ => None,
         }
+    }
+
+    /// Whether this part, or one below it, is of a kind.
+    pub fn has(&self, kind: fn(&What) -> bool) -> bool {
+        kind(&self.what) || self.parts().into_iter().any(|part| part.has(kind))
     }
 
     /// The numbers of this part and of all below it.
@@ -261,6 +279,9 @@ impl Node {
             What::Shield(_) => "shield".to_owned(),
             What::Continue(_) => "continue as new".to_owned(),
             What::Guard(_) => "hold a guard".to_owned(),
+            What::Foreign => "wait for something outside of history".to_owned(),
+            What::Shuffle(_) => "start in the order of the process, and await".to_owned(),
+            What::Drift(_) => "something more, in some builds; then".to_owned(),
         }
     }
 }

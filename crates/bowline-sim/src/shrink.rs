@@ -3,7 +3,7 @@
 use crate::{
     play::{Look, play},
     program::What,
-    world::{Weather, World},
+    world::{CACHED, Weather, World},
 };
 
 /// How many worlds are tried.
@@ -44,6 +44,18 @@ fn candidates(world: &World) -> Vec<World> {
     halves(world.ops.len(), &mut |from, to| add(&|world| drop(world.ops.drain(from..to))));
     for (index, _) in world.lacks.iter().enumerate().filter(|(_, lacks)| **lacks != 0) {
         add(&|world| world.lacks[index] = 0);
+    }
+    if world.builds.iter().any(|build| *build != (false, false)) {
+        add(&|world| world.builds.clear());
+    }
+    if world.clocks.iter().any(|ahead| *ahead != 0) {
+        add(&|world| world.clocks.clear());
+    }
+    if world.cached.iter().any(|cached| *cached != CACHED) {
+        add(&|world| world.cached.clear());
+    }
+    if world.far > 0 {
+        add(&|world| world.far -= 1);
     }
     if world.members > 1 {
         add(&|world| {

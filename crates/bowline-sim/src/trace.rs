@@ -12,7 +12,7 @@ pub(crate) struct Trace {
     story: Option<Vec<String>>,
 }
 
-/// How long a story may be; what is older is left out.
+/// How long a story may be; what is in its middle is left out.
 const LINES_MAX: usize = 4_000;
 
 impl Trace {
@@ -33,7 +33,7 @@ impl Trace {
             None => self.feed(micros),
             Some(story) => {
                 if story.len() == LINES_MAX {
-                    story.remove(0);
+                    story.remove(LINES_MAX / 2);
                 }
                 story.push(format!("{:>10.3} s  {}", at.as_secs_f64(), fact()));
                 self.feed(micros);

@@ -6,14 +6,17 @@ use std::fmt;
 use crate::{
     chance::{Chance, Draw},
     client::{Op, Request},
-    program::{Node, make::Maker},
+    program::{Node, What, make::Maker},
 };
 
 /// How long a member may be silent, in milliseconds.
 pub const LEASE: u64 = 9_000;
 
+/// How many runs a member keeps in memory, if that is not to be few.
+pub const CACHED: usize = 1_000;
+
 /// Everything that happens in a run of the simulator follows from this.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct World {
     /// What chance is made of.
     pub seed: u64,
@@ -27,6 +30,18 @@ pub struct World {
     pub ops: Vec<Op>,
     /// What goes wrong.
     pub mishaps: Vec<Mishap>,
+    /// How far ahead the clock of each member is, in microseconds.
+    pub clocks: Vec<i64>,
+    /// How many runs each member keeps in memory.
+    pub cached: Vec<usize>,
+    /// On which host the processes of each member are.
+    pub hosts: Vec<u8>,
+    /// How many remote workers there are.
+    pub far: usize,
+    /// Which members have the other build of the code: in their first lives, and later.
+    pub builds: Vec<(bool, bool)>,
+    /// Whether processes say which build they are.
+    pub named_builds: bool,
     /// Names that processes lack, before the newest code is rolled out: bits, by member.
     pub lacks: Vec<u8>,
 }
@@ -75,6 +90,8 @@ pub enum Fate {
     Cut(u64),
     /// Its clock jumps ahead by so much.
     Jumps(u64),
+    /// The remote worker of that number goes away, with all that it does.
+    Vanishes,
 }
 
 impl World {
@@ -87,18 +104,78 @@ impl World {
         let programs: Vec<_> =
             (1..=count).map(|program| Maker::new(chance, program).program()).collect();
         let ops = ops(chance, programs.len());
-        let mishaps = mishaps(chance, members);
+        let mut mishaps = mishaps(chance, members);
         let lack = |member: usize| {
             let draw = chance.draw("lacks", member as u64, 0);
             if draw.per_mille(150) { draw.next(1).between(1, 31) as u8 } else { 0 }
         };
         let lacks = (0..members).map(lack).collect();
-        Self { seed, members, weather: weather(chance), programs, ops, mishaps, lacks }
+        let hosts = (0..members).map(|member| chance.draw("host", member as u64, 0).below(2) as u8);
+        let (weather, hosts) = (weather(chance), hosts.collect());
+        let is_far = |node: &Node| {
+            node.ids()
+                .iter()
+                .any(|id| node.find(*id).and_then(Node::act).is_some_and(|act| act.far))
+        };
+        let far = match programs.iter().any(is_far) {
+            true => draw("far", 1).between(1, 2) as usize,
+            false => 0,
+        };
+        mishaps.extend(vanishing(chance, far));
+        let is_scheduled =
+            ops.iter().any(|op| matches!(op.request, Request::Start { every: Some(_), .. }));
+        if is_scheduled {
+            // By two clocks that differ, a schedule has a run at every moment in between.
+            mishaps.retain(|mishap| !matches!(mishap.what, Fate::Jumps(_)));
+        }
+        let clock = |member: usize| {
+            let draw = chance.draw("clock", member as u64, 0);
+            // Some are wrong by minutes.
+            let is_wrong = draw.per_mille(300) && !is_scheduled;
+            if is_wrong { draw.next(1).below(600_000_000) as i64 } else { 0 }
+        };
+        let clocks = (0..members).map(clock).collect();
+        let cache = |member: usize| {
+            let draw = chance.draw("cache", member as u64, 0);
+            if draw.per_mille(300) { draw.next(1).between(1, 2) as usize } else { CACHED }
+        };
+        let cached = (0..members).map(cache).collect();
+        let build = |member: usize| {
+            let draw = chance.draw("build", member as u64, 0);
+            (draw.per_mille(300), draw.next(1).per_mille(300))
+        };
+        let builds = (0..members).map(build).collect();
+        let named_builds = draw("build", 9).per_mille(700);
+        Self {
+            seed,
+            members,
+            weather,
+            programs,
+            ops,
+            mishaps,
+            clocks,
+            cached,
+            hosts,
+            far,
+            builds,
+            named_builds,
+            lacks,
+        }
     }
 
     /// The node of a number.
     pub fn find(&self, id: u32) -> Option<&Node> {
         self.programs.iter().find_map(|program| program.find(id))
+    }
+
+    /// Whether some code does things in another order in every process.
+    pub fn is_shuffled(&self) -> bool {
+        self.programs.iter().any(|program| program.has(|what| matches!(what, What::Shuffle(_))))
+    }
+
+    /// Whether some code waits for what is in no history.
+    pub fn is_foreign(&self) -> bool {
+        self.programs.iter().any(|program| program.has(|what| matches!(what, What::Foreign)))
     }
 
     /// When the last thing happens that is asked for.
@@ -107,7 +184,7 @@ impl World {
         let mishaps = self.mishaps.iter().map(|mishap| match mishap.what {
             Fate::Killed { back, .. } => mishap.at + back,
             Fate::Frozen(span) | Fate::Cut(span) => mishap.at + span,
-            Fate::Jumps(_) => mishap.at,
+            Fate::Jumps(_) | Fate::Vanishes => mishap.at,
         });
         ops.chain(mishaps).max().unwrap_or(0)
     }
@@ -150,6 +227,10 @@ fn ops(chance: Chance, programs: usize) -> Vec<Op> {
             program,
             request: Request::Start {
                 retries: chance.draw("start", program as u64, 2).per_mille(250),
+                every: {
+                    let draw = chance.draw("start", program as u64, 3);
+                    draw.per_mille(80).then(|| draw.next(1).between(1, 8))
+                },
             },
         })
         .collect();
@@ -194,9 +275,22 @@ fn mishaps(chance: Chance, members: usize) -> Vec<Mishap> {
     (0..count).map(one).collect()
 }
 
+/// Remote workers that go away, now and then.
+fn vanishing(chance: Chance, far: usize) -> impl Iterator<Item = Mishap> {
+    (0..far * 2).filter_map(move |nth| {
+        let draw = chance.draw("vanish", nth as u64, 0);
+        let (member, at) = (nth % 2, moment(draw.next(1)));
+        draw.per_mille(400).then_some(Mishap { member, at, what: Fate::Vanishes })
+    })
+}
+
 impl fmt::Display for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {}, {} member(s), {:?}", self.seed, self.members, self.weather)?;
+        let Self { clocks, cached, hosts, far, builds, .. } = self;
+        writeln!(f, "  clocks are ahead by: {clocks:?} µs; runs in memory: {cached:?}")?;
+        writeln!(f, "  hosts of the members: {hosts:?}, other builds: {builds:?}")?;
+        writeln!(f, "  remote workers: {far}, builds are named: {}", self.named_builds)?;
         for (member, lacks) in self.lacks.iter().enumerate().filter(|(_, lacks)| **lacks != 0) {
             writeln!(f, "  m{member} lacks names: {lacks:05b}")?;
         }

@@ -3,7 +3,7 @@
 use std::task::{Context, Poll, Waker};
 
 use bowline_core::{ReceiptId, RunId};
-use bowline_store::{Answer, Head, Leftovers, Phase, Read, RunKey, Store, Subtree};
+use bowline_store::{Answer, Head, Leftovers, Read, RunKey, Store, Subtree};
 
 use super::Observer;
 
@@ -30,34 +30,10 @@ impl Observer {
 
     /// Something has changed: whatever a receipt says now is true.
     pub(crate) fn look(&self) {
-        let known = self.known.lock();
-        let mut suspects = Vec::new();
-        for (receipt, run) in &known.receipts {
-            let tree = known.tree(*run);
-            let runs: Vec<_> =
-                known.running.values().filter(|probe| tree.contains(&probe.run)).cloned().collect();
-            let never: u64 = tree.iter().map(|run| known.never_begun(*run)).sum();
-            suspects.push((*receipt, *run, runs, never));
-        }
-        drop(known);
-        for (receipt, run, runs, never) in suspects {
-            let Some(left) = self.left(receipt) else { continue };
-            let name = self.known.lock().name(run);
-            if let (Phase::Clean, Some(probe)) = (left.phase(), runs.first()) {
-                let owner = self.known.lock().name(probe.run);
-                let what = format!(
-                    "the receipt of {name} says clean, but attempt {} of activity {} of {owner} \
-                     runs on {}",
-                    probe.attempt, probe.activity, probe.life
-                );
-                self.broke("clean is said only when nothing is left running", what);
-            }
-            if left.never_started > never {
-                let what = format!(
-                    "the receipt of {name} says that {} activities never started; {never} did not",
-                    left.never_started
-                );
-                self.broke("a receipt says never started only of what never began", what);
+        let receipts = self.known.lock().receipts.clone();
+        for (receipt, run) in receipts {
+            if let Some((rule, what)) = self.read_out(receipt, run) {
+                self.broke(rule, what);
             }
         }
     }
@@ -65,7 +41,7 @@ impl Observer {
 
 impl super::Known {
     /// How many activities of a run have never begun.
-    fn never_begun(&self, run: RunId) -> u64 {
+    pub(super) fn never_begun(&self, run: RunId) -> u64 {
         let Some(story) = self.runs.get(&run) else { return 0 };
         let scheduled = story
             .events

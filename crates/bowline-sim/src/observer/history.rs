@@ -1,10 +1,11 @@
 //! Everything that was ever written: histories, checked against the laws as they grow.
 
 use bowline_core::{
-    Event, EventId, EventKind, Holder, Message, ReceiptId, RunId, State, lawful::Lawful,
+    ActivityLive, Event, EventId, EventKind, Holder, Message, ReceiptId, RunId, State,
+    lawful::Lawful,
 };
 use bowline_store::{
-    ClaimedActivity, Commit, Committed, Posted, Posting, Read, Result, RunKey, Store,
+    ActivityRow, ClaimedActivity, Commit, Committed, Posted, Posting, Read, Result, RunKey, Store,
 };
 
 use super::{Known, Observer, check::at_once};
@@ -21,6 +22,8 @@ pub(super) struct Story {
     /// A cancel of the whole run is durable, and no turn has decided it yet.
     pub(super) asked: bool,
     pub(super) closed: bool,
+    /// A cancel was acknowledged while it was open.
+    pub(super) owes_cancel: bool,
 }
 
 impl Story {
@@ -43,6 +46,7 @@ impl Story {
             lawful: Lawful::new(run),
             asked: false,
             closed: false,
+            owes_cancel: false,
         }
     }
 
@@ -72,6 +76,23 @@ impl Story {
         let mut state = State::new(self.run);
         self.events.iter().for_each(|event| state.evolve(event));
         state.activities.is_empty() && state.timers.is_empty() && state.children.is_empty()
+    }
+
+    /// Whether history has the end of an activity.
+    pub(super) fn has_ended(&self, activity: EventId) -> bool {
+        self.events.iter().any(|event| match &event.kind {
+            EventKind::ActivityCompleted(end) => end.activity == activity,
+            EventKind::ActivityFailed(end) => end.activity == activity,
+            EventKind::ActivityTimedOut(end) => end.activity == activity,
+            EventKind::ActivityCancelled(end) => end.activity == activity,
+            _ => false,
+        })
+    }
+
+    /// Where it could be begun again from.
+    pub(super) fn turns(&self) -> Vec<EventId> {
+        let is_turn = |event: &&Event| matches!(event.kind, EventKind::TurnStarted(_));
+        self.events.iter().filter(is_turn).map(|event| event.id).collect()
     }
 
     /// What it has started and could be cancelled.
@@ -107,6 +128,7 @@ impl Known {
             let name = format!("run {}", self.order.len() + 1);
             self.runs.insert(run, Story::new(name, run, first));
             self.order.push(run);
+            self.reach(first.kind.name());
         }
         self.runs.get_mut(&run).map_or(Ok(false), |story| story.grow(events))
     }
@@ -114,7 +136,10 @@ impl Known {
 
 impl Observer {
     fn grew(&self, run: RunId, grown: std::result::Result<bool, String>) {
-        if let Err(what) = grown {
+        // A run that was begun again elsewhere leaves its children to that one: no law says so.
+        if let Err(what) = grown
+            && !self.known.lock().forked.contains(&run)
+        {
             let name = self.known.lock().name(run);
             self.broke("history is lawful", format!("{name}: {what}"));
         }
@@ -150,6 +175,7 @@ impl Observer {
         };
         if let (Message::Cancel(_), Some(story)) = (message, known.runs.get_mut(&run)) {
             story.asked |= !decided(story) && !story.closed;
+            story.owes_cancel |= !story.closed;
         }
     }
 
@@ -163,6 +189,14 @@ impl Observer {
             }
             let events = commit.batch.as_ref().and_then(|batch| batch.events().ok());
             let events = events.unwrap_or_default();
+            {
+                let mut known = self.known.lock();
+                events.iter().for_each(|event| known.reach(event.kind.name()));
+                if let Some(Some(_)) = &commit.quarantine {
+                    known.reach("a run is parked");
+                    known.intruded.remove(&run);
+                }
+            }
             self.tell_of(run, |run| {
                 let kinds: Vec<_> = events.iter().map(told).collect();
                 let read = commit.consumed.0;
@@ -222,12 +256,23 @@ impl Observer {
         self.look();
     }
 
-    /// Whether the row of an activity says that an attempt of it is out.
-    fn has_started(&self, run: RunId, activity: EventId) -> bool {
+    fn activities(&self, run: RunId) -> Vec<ActivityRow> {
         let read = Read { activities_max: 10_000, ..Read::head(RunKey::Run(run)) };
         let rows = at_once(self.rows.read(read)).ok().flatten().map(|read| read.activities);
-        let mut own = rows.into_iter().flatten().filter(|row| row.activity == activity);
+        rows.unwrap_or_default()
+    }
+
+    /// Whether the row of an activity says that an attempt of it is out.
+    fn has_started(&self, run: RunId, activity: EventId) -> bool {
+        let rows = self.activities(run);
+        let mut own = rows.iter().filter(|row| row.activity == activity);
         own.any(|row| row.live.started().is_some())
+    }
+
+    /// Whether an activity of a run has yet to end.
+    pub(super) fn is_busy(&self, run: RunId) -> bool {
+        let is_over = |live: &ActivityLive| live.ended().is_some() && live.unseen.is_empty();
+        self.activities(run).iter().any(|row| !is_over(&row.live))
     }
 
     /// A row says that an attempt has started.

@@ -1,19 +1,23 @@
 //! What must hold at the end, when faults have stopped and everything has settled.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use bowline_core::{Event, EventId, EventKind, Namespace, RunId};
+use bowline_core::{Event, EventId, EventKind, Namespace, RunId, Time};
 use bowline_replay::{Fault, Replay};
 use bowline_store::{Filter, Head, Store, Subtree};
 
 use super::{Known, Observer, check::at_once};
 use crate::{
+    host::KEPT,
     program::{
-        code::{Flow, number},
+        code::{Edition, Flow, number},
         notes::{Notes, Said},
     },
     world::World,
 };
+
+/// How much later than at once something may be forgotten.
+const SLACK: Duration = Duration::from_secs(5);
 
 impl Observer {
     /// The heads of all runs that there are.
@@ -58,10 +62,66 @@ impl Observer {
         };
         for (run, events) in open {
             let Ok(said) = said(world, run, &events) else { continue };
+            if !said.foreign.is_empty() {
+                continue;
+            }
             if said.continues && said.awaits.is_empty() {
                 let name = self.known.lock().name(run);
                 let what = format!("{name} wants to go on as a new run, and does not");
                 self.broke("whoever goes on as a new run does so", what);
+            }
+        }
+    }
+
+    /// A run whose code waits for what no history has is parked; and one that the newest code can
+    /// go on with is not.
+    pub(crate) fn parked(&self, world: &Arc<World>) {
+        for head in self.heads().into_iter().filter(|head| head.status.is_open()) {
+            let (name, events) = {
+                let known = self.known.lock();
+                let Some(story) = known.runs.get(&head.run) else { continue };
+                (story.name.clone(), story.events.clone())
+            };
+            let newest = said_by(Edition::default(), world, head.run, &events);
+            if self.known.lock().intruded.contains_key(&head.run) {
+                let what = format!("{name} was woken from elsewhere, and nobody says so");
+                self.broke("what is woken from elsewhere is parked", what);
+            }
+            match (newest, &head.quarantine) {
+                // What is parked for being woken from elsewhere may be woken so again.
+                (Ok(said), Some(parked))
+                    if said.foreign.is_empty() && !world.is_shuffled() && !world.is_foreign() =>
+                {
+                    let what = format!("{name} stays parked: {}", parked.reason);
+                    self.broke("mended code goes on by itself", what);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whatever has expired is gone, also while its chain goes on.
+    pub(crate) fn kept(&self, now: Time) {
+        let heads = self.heads();
+        for head in &heads {
+            let Some(closed) = head.closed_at.filter(|at| at.after(KEPT * 2 + SLACK) < now) else {
+                continue;
+            };
+            let known = self.known.lock();
+            let tree = known.tree(head.run);
+            let is_told = known.deleted.contains(&head.run)
+                || known
+                    .receipts
+                    .iter()
+                    .any(|(_, run)| known.tree(*run).contains(&head.run) || tree.contains(run));
+            let below = known.below_of(head.run);
+            let is_open = |other: &Head| other.status.is_open() && below.contains(&other.run);
+            let name = known.name(head.run);
+            drop(known);
+            let is_busy = below.iter().chain([&head.run]).any(|run| self.is_busy(*run));
+            if !is_told && !heads.iter().any(is_open) && !is_busy {
+                let what = format!("{name} was closed at {closed:?}, and is still there");
+                return self.broke("what has expired is forgotten", what);
             }
         }
     }
@@ -106,6 +166,9 @@ impl Observer {
             known.overtaken(),
             known.unrefunded(&says),
             known.robbed(&says),
+            known.swapped(&says),
+            known.unasked(),
+            known.unanswered(),
         ]
         .into_iter()
         .flatten()
@@ -119,8 +182,27 @@ impl Observer {
 
 /// What the code of a run says about itself when its history is replayed.
 fn said(world: &Arc<World>, run: RunId, events: &[Event]) -> Result<Said, Fault> {
+    let mut first = None;
+    for (drifts, turned) in [(false, false), (false, true), (true, false), (true, true)] {
+        match said_by(Edition { drifts, turned, outside: None }, world, run, events) {
+            Err(Fault::Mismatch(mismatch)) => {
+                first.get_or_insert(Fault::Mismatch(mismatch));
+            }
+            other => return other,
+        }
+    }
+    Err(first.expect("every edition of the code was tried"))
+}
+
+/// The same, by one edition of the code.
+fn said_by(
+    edition: Edition,
+    world: &Arc<World>,
+    run: RunId,
+    events: &[Event],
+) -> Result<Said, Fault> {
     let notes = Arc::new(Notes::default());
-    let flow = Flow { world: world.clone(), notes: notes.clone() };
+    let flow = Flow { world: world.clone(), notes: notes.clone(), edition };
     let mut replay = Replay::new(Arc::new(flow), run);
     events.iter().try_for_each(|event| replay.feed(event))?;
     replay.settle()?;
@@ -210,6 +292,46 @@ impl Known {
             }
         }
         None
+    }
+
+    /// Whoever calls something is given its answer, not another one's.
+    fn swapped(&self, says: &Says) -> Found {
+        says.iter().find_map(|(run, said)| {
+            let part = said.swapped.first()?;
+            let what = format!("part {part} of {} has the answer of another", self.name(*run));
+            Some(("a call is given its own answer", what))
+        })
+    }
+
+    /// An acknowledged cancel is in history, unless its run was closed from outside first.
+    fn unasked(&self) -> Found {
+        use EventKind as K;
+        let says_so = |event: &Event| {
+            matches!(
+                event.kind,
+                K::WorkflowCancelRequested(_) | K::WorkflowTerminated(_) | K::WorkflowTimedOut(_)
+            )
+        };
+        self.runs.values().find_map(|story| {
+            let owes = story.owes_cancel && !story.events.iter().any(says_so);
+            let what = format!("the cancel of {} is in no history", story.name);
+            owes.then_some(("an acknowledged cancel is never lost", what))
+        })
+    }
+
+    /// An update that was answered is in history, with its answer.
+    fn unanswered(&self) -> Found {
+        self.updates.iter().find_map(|(op, run)| {
+            let id = format!("op{op}");
+            let is_it = |event: &Event| match &event.kind {
+                EventKind::UpdateCompleted(done) => done.id.as_str() == id,
+                _ => false,
+            };
+            let links = self.links(*run);
+            let lost = !links.iter().any(|link| self.runs[link].events.iter().any(is_it));
+            let what = format!("the answer to update {op} of {} is in none", self.name(*run));
+            lost.then_some(("an answered update is in history", what))
+        })
     }
 
     /// A deadline that rings after the body has succeeded takes no value away.

@@ -11,7 +11,7 @@ use bowline_engine::worker::{
 
 use super::{
     Act, Hears,
-    code::{REFUND, number},
+    code::{self, REFUND, number},
 };
 use crate::{observer::Observer, process::Life, world::World};
 
@@ -43,12 +43,14 @@ impl ActivityCode for Acts {
                     pause(ms).await;
                 }));
             }
-            work(&ctx, act).await
+            let answer = work(&ctx, act, node).await;
+            observer.returns(&ctx, answer.is_ok());
+            answer
         })
     }
 }
 
-async fn work(ctx: &ActivityContext, act: Act) -> Answer {
+async fn work(ctx: &ActivityContext, act: Act, node: Option<u64>) -> Answer {
     let told = match act.hears {
         Hears::Deaf => {
             busy(ctx, act).await;
@@ -71,7 +73,7 @@ async fn work(ctx: &ActivityContext, act: Act) -> Answer {
         }
         (true, _) => Err(Failure::new("stopped")),
         (false, _) if ctx.info().attempt <= act.fails => Err(Failure::new("planned")),
-        (false, _) => Ok(Some(Payload::json("\"done\""))),
+        (false, _) => Ok(node.and_then(code::input)),
     }
 }
 

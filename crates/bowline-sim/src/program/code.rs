@@ -1,17 +1,24 @@
 //! The one workflow: it does what the node says that its input names.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{self, Poll},
+    time::Duration,
+};
 
 use bowline_core::{
     ActivitySpec, ChildSpec, Code, ContinueAsNew, Failure, Ladder, Outcome, ParentClose, Payload,
-    RetryPolicy, Span, Timeouts,
+    RetryPolicy, RunId, Span, Timeouts,
 };
 use bowline_replay::{
     Context, Delay, Ended, Handle, LocalFuture, Workflow, join_all, race, try_join_all,
 };
 
+use tokio::runtime::Handle as Runtime;
+
 use super::{Act, Cleanup, Close, Leaf, Node, What, notes::Notes};
-use crate::world::World;
+use crate::{observer::Observer, process::Process, world::World};
 
 /// The queue that everything waits in.
 pub(crate) const QUEUE: &str = "work";
@@ -19,11 +26,34 @@ pub(crate) const QUEUE: &str = "work";
 /// What refunds.
 pub(crate) const REFUND: &str = "refund";
 
+/// The queue that remote workers look at.
+pub(crate) const FAR: &str = "far";
+
 /// The workflow of a world.
 pub(crate) struct Flow {
     pub(crate) world: Arc<World>,
     /// What the code says about itself.
     pub(crate) notes: Arc<Notes>,
+    pub(crate) edition: Edition,
+}
+
+/// The code as one process has it.
+#[derive(Clone, Default)]
+pub(crate) struct Edition {
+    /// This build does something more in some places.
+    pub(crate) drifts: bool,
+    /// In which order maps are walked here.
+    pub(crate) turned: bool,
+    /// Where something comes from that no history has.
+    pub(crate) outside: Option<Outside>,
+}
+
+/// Everything beside the histories.
+#[derive(Clone)]
+pub(crate) struct Outside {
+    pub(crate) runtime: Runtime,
+    pub(crate) process: Arc<Process>,
+    pub(crate) observer: Arc<Observer>,
 }
 
 type Done = Result<(), Ended>;
@@ -34,11 +64,13 @@ impl Workflow for Flow {
         ctx: Context,
         input: Option<Payload>,
     ) -> LocalFuture<'static, Result<Option<Payload>, Ended>> {
-        let (world, notes) = (self.world.clone(), self.notes.clone());
+        let (world, notes, edition) =
+            (self.world.clone(), self.notes.clone(), self.edition.clone());
         Box::pin(async move {
+            ctx.expose("q", Ok);
             let node = input.as_ref().and_then(number).and_then(|id| world.find(id as u32));
             let Some(node) = node else { return Ok(None) };
-            let at = At { ctx, notes, scope: None };
+            let at = At { ctx, notes, edition, scope: None };
             carry_out(at, node).await?;
             Ok(Some(Payload::json("\"done\"")))
         })
@@ -65,6 +97,7 @@ pub(crate) fn flow_name(node: u32) -> String {
 struct At {
     ctx: Context,
     notes: Arc<Notes>,
+    edition: Edition,
     /// The scope around that refunds.
     scope: Option<u32>,
 }
@@ -74,7 +107,7 @@ fn carry_out(at: At, node: &Node) -> LocalFuture<'static, Done> {
     Box::pin(async move {
         match node.what {
             What::Nothing => Ok(()),
-            What::Await(ref leaf) => leaf.start(&at, node.id).end().await,
+            What::Await(ref leaf) => leaf.start(&at, node.id).end(&at).await,
             What::Start(ref leaf) => {
                 let _started = leaf.start(&at, node.id);
                 Ok(())
@@ -83,22 +116,9 @@ fn carry_out(at: At, node: &Node) -> LocalFuture<'static, Done> {
                 leaf.detach(&at, node.id);
                 Ok(())
             }
-            What::Cancel(ref leaf) => leaf.start(&at, node.id).cancelled().await,
-            What::Signal => {
-                at.notes.say(|said| said.awaits.insert(node.id));
-                let signal = at.ctx.signals("s").recv().await;
-                at.notes.say(|said| {
-                    said.awaits.remove(&node.id);
-                    said.received.extend(signal.input.as_ref().and_then(number));
-                });
-                Ok(())
-            }
-            What::Update => {
-                at.notes.say(|said| said.awaits.insert(node.id));
-                at.ctx.updates("u").recv().await.reply(Ok(None));
-                at.notes.say(|said| said.awaits.remove(&node.id));
-                Ok(())
-            }
+            What::Cancel(ref leaf) => leaf.start(&at, node.id).cancelled(&at).await,
+            What::Signal => hear(at, node.id).await,
+            What::Update => answer(at, node.id).await,
             What::Fail => Err(Failure::new("planned").into()),
             What::Sequence(parts) => sequence(at, &parts).await,
             What::Join(parts) => {
@@ -118,6 +138,25 @@ fn carry_out(at: At, node: &Node) -> LocalFuture<'static, Done> {
                 let _guard = Guard(at.ctx.clone());
                 carry_out(at, &body).await
             }
+            What::Foreign => {
+                let edition = at.edition.clone();
+                let (notes, run) = (at.notes.clone(), at.ctx.info().run);
+                Foreign { notes, node: node.id, run, edition, waits: None }.await;
+                Ok(())
+            }
+            What::Shuffle(mut parts) => {
+                if at.edition.turned {
+                    parts.reverse();
+                }
+                let parts = parts.iter().map(|part| carry_out(at.clone(), part));
+                join_all(parts).await.into_iter().collect()
+            }
+            What::Drift(body) => {
+                if at.edition.drifts {
+                    at.ctx.timer(Duration::from_millis(1)).await.map_err(Ended::Cancelled)?;
+                }
+                carry_out(at, &body).await
+            }
             What::Continue(next) => {
                 at.notes.say(|said| said.continues = true);
                 let next =
@@ -126,6 +165,64 @@ fn carry_out(at: At, node: &Node) -> LocalFuture<'static, Done> {
             }
         }
     })
+}
+
+async fn hear(at: At, node: u32) -> Done {
+    at.notes.say(|said| said.awaits.insert(node));
+    let signal = at.ctx.signals("s").recv().await;
+    at.notes.say(|said| {
+        said.awaits.remove(&node);
+        said.received.extend(signal.input.as_ref().and_then(number));
+    });
+    Ok(())
+}
+
+async fn answer(at: At, node: u32) -> Done {
+    at.notes.say(|said| said.awaits.insert(node));
+    at.ctx.updates("u").recv().await.reply(Ok(None));
+    at.notes.say(|said| said.awaits.remove(&node));
+    Ok(())
+}
+
+/// What comes from elsewhere, after a while: in no history, so it would not come again.
+struct Foreign {
+    notes: Arc<Notes>,
+    node: u32,
+    run: RunId,
+    edition: Edition,
+    /// There as long as it waits.
+    waits: Option<Arc<()>>,
+}
+
+impl Future for Foreign {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<()> {
+        if self.waits.is_none() {
+            let waits = Arc::new(());
+            let (waiting, waker, run) = (Arc::downgrade(&waits), cx.waker().clone(), self.run);
+            self.waits = Some(waits);
+            self.notes.say(|said| said.foreign.insert(self.node));
+            if let Some(Outside { runtime, process, observer }) = self.edition.outside.clone() {
+                runtime.spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(80)).await;
+                    process.thawed().await;
+                    // Who has left memory is woken in vain.
+                    if !process.is_dead() && waiting.strong_count() > 0 {
+                        observer.intrudes(run, process.life);
+                        waker.wake();
+                    }
+                });
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        self.notes.say(|said| said.foreign.remove(&self.node));
+    }
 }
 
 /// Asks for something when it is dropped, whenever that is.
@@ -203,7 +300,7 @@ async fn scope(
 
 /// Something that was started.
 enum Started {
-    Activity(Handle<ActivitySpec>),
+    Activity(Handle<ActivitySpec>, u32),
     Timer(Handle<Delay>),
     Child(Handle<ChildSpec>),
 }
@@ -215,7 +312,7 @@ impl Leaf {
                 let handle = at.ctx.activity(activity(act, id)).start();
                 let around = at.scope.map(|scope| (handle.number(), scope));
                 at.notes.say(|said| said.inside.extend(around));
-                Started::Activity(handle)
+                Started::Activity(handle, id)
             }
             Self::Timer(ms) => Started::Timer(at.ctx.timer(Duration::from_millis(*ms)).start()),
             Self::Child { node, close, retries } => {
@@ -236,10 +333,16 @@ impl Leaf {
 }
 
 impl Started {
-    async fn end(self) -> Done {
+    async fn end(self, at: &At) -> Done {
         match self {
-            Self::Activity(handle) => match handle.await {
-                Outcome::Completed(_) => Ok(()),
+            Self::Activity(handle, id) => match handle.await {
+                Outcome::Completed(result) => {
+                    let answers = result.as_ref().and_then(number);
+                    if answers.is_some_and(|own| own != u64::from(id)) {
+                        at.notes.say(|said| said.swapped.insert(id));
+                    }
+                    Ok(())
+                }
                 Outcome::Cancelled(cause, ..) => Err(Ended::Cancelled(cause)),
                 Outcome::TimedOut(timeout) => Err(Ended::TimedOut(timeout)),
                 Outcome::Failed(failure) => Err(Ended::Failed(failure)),
@@ -250,14 +353,14 @@ impl Started {
         }
     }
 
-    async fn cancelled(self) -> Done {
+    async fn cancelled(self, at: &At) -> Done {
         let cancelled = match self {
-            Self::Activity(handle) => Self::Activity(handle.cancel()),
+            Self::Activity(handle, id) => Self::Activity(handle.cancel(), id),
             Self::Timer(handle) => Self::Timer(handle.cancel()),
             Self::Child(handle) => Self::Child(handle.cancel()),
         };
         // How it ended is no reason to fail.
-        drop(cancelled.end().await);
+        drop(cancelled.end(at).await);
         Ok(())
     }
 }
@@ -281,7 +384,8 @@ fn activity(act: &Act, id: u32) -> ActivitySpec {
     let silent = act.beats.map(|ms| span(ms * 3 + 2_000));
     ActivitySpec {
         name: format!("act{}", act.name).into(),
-        queue: QUEUE.into(),
+        queue: if act.far { FAR } else { QUEUE }.into(),
+        remote: act.far,
         input: input(u64::from(id)),
         timeouts: Timeouts {
             start_to_close: act.limit.map(span),

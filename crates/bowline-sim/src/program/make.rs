@@ -10,6 +10,10 @@ pub(crate) struct Maker {
     /// How many more nodes there may be.
     room: u32,
     draws: u64,
+    /// Some of its code does what code should not.
+    odd: bool,
+    /// Some of its activities are done by remote workers.
+    far: bool,
 }
 
 /// How many programs' nodes are numbered apart.
@@ -18,7 +22,9 @@ const APART: u32 = 1000;
 impl Maker {
     pub(crate) fn new(chance: Chance, program: u32) -> Self {
         let room = chance.draw("program size", u64::from(program), 0).between(2, 26);
-        Self { chance, next: program * APART, room: room as u32, draws: 0 }
+        let odd = chance.draw("odd", 0, 0).per_mille(200);
+        let far = chance.draw("far", 0, 0).per_mille(200);
+        Self { chance, next: program * APART, room: room as u32, draws: 0, odd, far }
     }
 
     fn draw(&mut self) -> Draw {
@@ -35,7 +41,50 @@ impl Maker {
 
     /// A whole program.
     pub(crate) fn program(&mut self) -> Node {
-        self.node(|maker| What::Sequence(maker.some(4, 4)))
+        match self.draw().per_mille(60) {
+            true => self.links(),
+            false => self.node(|maker| What::Sequence(maker.some(4, 4))),
+        }
+    }
+
+    /// Two runs of a chain, each of which begins with something that it lets go of.
+    fn links(&mut self) -> Node {
+        self.node(|maker| {
+            let first = maker.let_go();
+            let next = maker.node(|maker| {
+                let second = maker.let_go();
+                What::Sequence([second].into_iter().chain(maker.some(2, 3)).collect())
+            });
+            let next = maker.node(|_| What::Continue(Box::new(next)));
+            What::Sequence(vec![first, next])
+        })
+    }
+
+    fn let_go(&mut self) -> Node {
+        self.node(|maker| {
+            let draw = maker.draw();
+            let work = draw.next(1).between(1_000, 30_000);
+            let long = Leaf::Activity(Act { work, ..act(draw.next(2)) });
+            if draw.per_mille(500) {
+                return What::Detach(long);
+            }
+            let node = Box::new(maker.node(|_| What::Await(long)));
+            What::Detach(Leaf::Child { node, close: Close::Abandon, retries: false })
+        })
+    }
+
+    /// What code should not do, and does.
+    fn strange(&mut self, depth: u32) -> Node {
+        self.node(|maker| match maker.draw().below(10) {
+            0..2 => What::Foreign,
+            2..4 => {
+                let act = Act { fails: 0, limit: None, ..act(maker.draw()) };
+                let act = Act { name: 0, far: false, ..act };
+                let one = |maker: &mut Self| maker.node(|_| What::Await(Leaf::Activity(act)));
+                What::Shuffle(vec![one(maker), one(maker)])
+            }
+            _ => What::Drift(maker.boxed(depth.saturating_sub(1))),
+        })
     }
 
     fn some(&mut self, depth: u32, most: u64) -> Vec<Node> {
@@ -48,6 +97,9 @@ impl Maker {
     }
 
     fn part(&mut self, depth: u32) -> Node {
+        if self.odd && self.draw().per_mille(80) {
+            return self.strange(depth);
+        }
         let small = depth == 0 || self.room == 0;
         let roll = self.draw().below(if small { 100 } else { 200 });
         self.node(|maker| match roll {
@@ -102,9 +154,9 @@ impl Maker {
     fn leaf(&mut self, depth: u32) -> Leaf {
         let roll = self.draw();
         match roll.below(100) {
-            0..70 => Leaf::Activity(act(roll.next(1))),
+            0..70 => Leaf::Activity(self.act(roll.next(1))),
             70..82 => Leaf::Timer(roll.next(2).between(1, 3_000)),
-            _ if depth == 0 => Leaf::Activity(act(roll.next(3))),
+            _ if depth == 0 => Leaf::Activity(self.act(roll.next(3))),
             _ => Leaf::Child {
                 node: self.boxed(depth - 1),
                 close: [Close::Cancel, Close::Terminate, Close::Abandon]
@@ -112,6 +164,17 @@ impl Maker {
                 retries: roll.next(5).per_mille(250),
             },
         }
+    }
+}
+
+impl Maker {
+    fn act(&self, draw: Draw) -> Act {
+        let far = self.far && draw.next(20).per_mille(400);
+        let one = act(draw);
+        // Whoever is far away is known to be gone by its silence alone.
+        let limit =
+            if far { one.limit.or(Some(draw.next(21).between(500, 6_000))) } else { one.limit };
+        Act { far, limit, spawns: one.spawns.filter(|_| !far), ..one }
     }
 }
 
@@ -140,5 +203,6 @@ fn act(draw: Draw) -> Act {
         spawns: draw.next(10).per_mille(150).then(|| draw.next(11).between(10, 5_000)),
         grace: draw.next(12).between(100, 4_000),
         limit: draw.next(13).per_mille(120).then(|| draw.next(14).between(500, 8_000)),
+        far: false,
     }
 }

@@ -25,6 +25,10 @@ pub(crate) struct Said {
     pub(crate) awaits: BTreeSet<u32>,
     /// Scopes whose bodies have succeeded.
     pub(crate) succeeded: BTreeSet<u32>,
+    /// Parts that wait for something outside of history.
+    pub(crate) foreign: BTreeSet<u32>,
+    /// Calls that were given the answer to another one.
+    pub(crate) swapped: BTreeSet<u32>,
     /// Scopes that had a value, and ended by their deadline.
     pub(crate) robbed: BTreeSet<u32>,
 }

@@ -100,12 +100,13 @@ impl Wire {
             let result = match course.fares {
                 Fares::Well => effect(&line).await,
                 Fares::Fails => {
-                    line.observer.goes_wrong(|| format!("{}: {method} fails", process.life));
+                    line.observer
+                        .goes_wrong("a call fails", || format!("{}: {method} fails", process.life));
                     fail(Error::Busy("simulated".into()))
                 }
                 Fares::Unknown => {
                     let told = || format!("{}: {method} is done and not answered", process.life);
-                    line.observer.goes_wrong(told);
+                    line.observer.goes_wrong("a call is done and not answered", told);
                     drop(effect(&line).await);
                     fail(Error::Unknown("simulated".into()))
                 }

@@ -31,6 +31,7 @@ impl Line {
         let draw = self.chance.draw("hint", self.process.life.bits(), n);
         let weather = self.sky.weather();
         if draw.per_mille(weather.lost) {
+            self.observer.reach("a hint is lost");
             return;
         }
         if !draw.next(1).per_mille(weather.late) {
@@ -38,6 +39,7 @@ impl Line {
         }
         let line = self.clone();
         let twice = draw.next(2).per_mille(300);
+        self.observer.reach(if twice { "a hint comes twice" } else { "a hint is late" });
         let late = Duration::from_millis(draw.next(3).between(1, 1_500));
         self.runtime.spawn(async move {
             sleep(late).await;
