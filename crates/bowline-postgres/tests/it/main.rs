@@ -1,5 +1,6 @@
 //! The store on a real Postgres: the contract, opening, several processes, faults.
 
+mod chain;
 mod conformance;
 mod crowd;
 mod failover;

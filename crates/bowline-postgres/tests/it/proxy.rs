@@ -57,6 +57,7 @@ struct State {
     next: AtomicU8,
     cuts: AtomicU64,
     looks: AtomicU64,
+    statements: AtomicU64,
     /// What was kept back may go.
     is_free: AtomicBool,
     /// Told twice of a connection on which something was kept back: both ways are used no more.
@@ -107,6 +108,7 @@ impl Proxy {
             next: AtomicU8::new(Cut::Never as u8),
             cuts: AtomicU64::new(0),
             looks: AtomicU64::new(0),
+            statements: AtomicU64::new(0),
             is_free: AtomicBool::new(false),
             over: told,
             left: Mutex::default(),
@@ -134,6 +136,11 @@ impl Proxy {
     /// How many statements have read rows of runs, and changed none.
     pub(crate) fn looks(&self) -> u64 {
         self.state.looks.load(Ordering::SeqCst)
+    }
+
+    /// How many statements the server was asked to carry out.
+    pub(crate) fn statements(&self) -> u64 {
+        self.state.statements.load(Ordering::SeqCst)
     }
 
     /// How often that has happened.
@@ -178,6 +185,8 @@ impl Looks {
 }
 
 fn pass(client: TcpStream, server: TcpStream, state: &Arc<State>) {
+    // Nothing waits for more to be sent along with it.
+    let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let doomed = Arc::new(AtomicU8::new(Cut::Never as u8));
     let (mut answers, mut back) =
         (server.try_clone().expect("a handle"), client.try_clone().expect("a handle"));
@@ -220,6 +229,9 @@ fn pass(client: TcpStream, server: TcpStream, state: &Arc<State>) {
 fn ask(mut from: &TcpStream, mut to: &TcpStream, state: &State, doomed: &AtomicU8) {
     let (mut messages, mut looked) = (Messages::default(), Looks::default());
     while let Some(message) = messages.next(&mut from) {
+        if matches!(message[0], b'B' | b'Q') {
+            state.statements.fetch_add(1, Ordering::SeqCst);
+        }
         if looked.is_look(&message) {
             state.looks.fetch_add(1, Ordering::SeqCst);
         }
