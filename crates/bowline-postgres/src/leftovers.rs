@@ -21,7 +21,7 @@ use crate::{
 };
 
 pub(crate) use tree::{Living, settled};
-use tree::{Top, Tree, Walk};
+use tree::{Tree, Walk};
 
 /// Everything is read as of one moment.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -60,11 +60,11 @@ async fn below(db: Db<'_>, target: RunId, fates: &Fates, most: u64) -> Outcome<O
     let Some(first) = run::one(db, target).await?.map(|run| run.head.first_run) else {
         return Ok(None);
     };
-    let top = Top::Chain(first);
+    let top = bowline_store::tree::Top::Chain(first);
     let (mut tree, mut walk) = (Tree::new(db), Walk::from(target, top));
     while let Some((run, alone)) = Box::pin(tree.step(&mut walk)).await? {
         let line = tree.line(&run).await?;
-        left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(&run), ..line });
+        left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(&run.head), ..line });
         let is_brief = !alone && run.head.next_event.0 > most && outline(&run, &mut left);
         if !alone && !is_brief {
             add_rows(db, &run, fates, &mut left).await?;

@@ -17,7 +17,7 @@ use crate::{
     owed::{Debt, debts},
     run::Run,
 };
-use tree::{Top, Tree, Walked};
+use tree::{Tree, Walked};
 
 pub(crate) use tree::{Living, is_over, settled};
 
@@ -43,10 +43,10 @@ fn below(db: Db<'_>, target: RunId, alive: Option<Epoch>, most: u64) -> Outcome<
     let mut left = Leftovers::default();
     let mut tree = Tree::new(db);
     let Some(first) = tree.read(target)?.map(|run| run.head.first_run) else { return Ok(None) };
-    let top = Top::Chain(first);
+    let top = bowline_store::tree::Top::Chain(first);
     let walked = tree.walk(target, top, |tree, run, alone| {
         let line = tree.line(run)?;
-        left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(run), ..line });
+        left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(&run.head), ..line });
         let is_brief = !alone && run.head.next_event.0 > most && outline(db, run, &mut left)?;
         if !alone && !is_brief {
             add_rows(db, run, alive, &mut left)?;

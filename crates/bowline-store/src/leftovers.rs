@@ -4,6 +4,7 @@
 
 mod line;
 mod phase;
+pub mod tree;
 
 use bowline_core::{
     Batch, Cause, Corrupt, EventId, Name, Note, ParentClose, Ranges, ReceiptId, RunId, Rung,

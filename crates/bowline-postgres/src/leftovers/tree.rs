@@ -7,7 +7,10 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use bowline_core::{ActivityLive, EventId, ParentClose, Ranges, RunId};
-use bowline_store::{RunLine, left_by, lingers};
+use bowline_store::{
+    RunLine, left_by, lingers,
+    tree::{Heir, Top, Verdict, inherit, policy},
+};
 use uuid::Uuid;
 
 use crate::{
@@ -17,9 +20,6 @@ use crate::{
     run::{self, Run},
 };
 
-/// A fork, and the number up to which children of the old run are its own.
-type Heir = (RunId, EventId);
-
 pub(super) struct Tree<'a> {
     db: Db<'a>,
     parents: HashMap<RunId, Option<Ranges>>,
@@ -28,25 +28,6 @@ pub(super) struct Tree<'a> {
     known: HashMap<RunId, Option<Run>>,
     /// A run has more children than are told.
     is_wide: bool,
-}
-
-/// What a subtree begins with.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Top {
-    /// All runs of the chain with this first one.
-    Chain(RunId),
-    /// This run, and not how its chain went on.
-    Run(RunId),
-}
-
-/// How a run stands to the top.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// Elsewhere, or below one that was left alone.
-    Outside,
-    Inside,
-    /// Inside, and left alone.
-    Alone,
 }
 
 /// Where a walk has come to.
@@ -68,16 +49,6 @@ struct Up {
     after: Option<RunId>,
     looks: usize,
     is_done: bool,
-}
-
-impl Top {
-    /// Whether a run is at the top itself: its parent is none of the subtree.
-    pub(super) fn is(self, run: &Run) -> bool {
-        match self {
-            Self::Chain(first) => run.head.first_run == first,
-            Self::Run(id) => run.head.run == id,
-        }
-    }
 }
 
 impl Walk {
@@ -110,13 +81,13 @@ impl<'a> Tree<'a> {
     pub(super) async fn step(&mut self, walk: &mut Walk) -> Outcome<Option<(Run, bool)>> {
         while let Some((id, heir)) = walk.next.pop_front().filter(|_| !walk.is_long()) {
             let Some(mut run) = run::one(self.db, id).await? else { continue };
-            if !inherit(&mut run, heir) {
+            if !inherit(&mut run.head, heir) {
                 walk.seen.remove(&id);
                 continue;
             }
             walk.visited.insert(id);
             walk.tree.get_or_insert(run.head.tree);
-            let alone = !walk.top.is(&run) && self.left_alone(&run).await?;
+            let alone = !walk.top.is(&run.head) && self.left_alone(&run).await?;
             if !alone {
                 let goes_on = matches!(walk.top, Top::Chain(_)) || id != walk.target;
                 let successor = run.head.successor.filter(|_| goes_on).map(|next| (next, heir));
@@ -237,7 +208,7 @@ impl<'a> Tree<'a> {
         let (mut path, mut next) = (Vec::new(), Some(run.clone()));
         let mut verdict = loop {
             let Some(run) = next.take() else { break Verdict::Outside };
-            if top.is(&run) {
+            if top.is(&run.head) {
                 break Verdict::Inside;
             }
             if let Some(known) = self.verdicts.get(&run.head.run) {
@@ -249,11 +220,8 @@ impl<'a> Tree<'a> {
             path.push(run);
         };
         for run in path.iter().rev() {
-            verdict = match verdict {
-                Verdict::Inside if self.left_alone(run).await? => Verdict::Alone,
-                Verdict::Inside => Verdict::Inside,
-                Verdict::Outside | Verdict::Alone => Verdict::Outside,
-            };
+            let is_alone = verdict == Verdict::Inside && self.left_alone(run).await?;
+            verdict = verdict.below(is_alone);
             self.verdicts.insert(run.head.run, verdict);
         }
         Ok(verdict)
@@ -345,7 +313,7 @@ impl<'a> Tree<'a> {
         };
         let left = self.left(parent).await?.is_some_and(|left| left.contains(event));
         let close = run.origin.parent.map(|above| above.close).unwrap_or_default();
-        Ok(if left { ParentClose::Abandon } else { close })
+        Ok(policy(close, left))
     }
 
     pub(super) async fn parent_closed(&mut self, run: &Run) -> Outcome<bool> {
@@ -366,18 +334,6 @@ impl<'a> Tree<'a> {
             self.parents.insert(id, left);
         }
         Ok(self.parents.get(&id).expect("it was inserted above").as_ref())
-    }
-}
-
-/// Puts a run below the fork through which it was found; false if that has not inherited it.
-fn inherit(run: &mut Run, heir: Option<Heir>) -> bool {
-    let Some((fork, cut)) = heir else { return true };
-    match &mut run.head.parent {
-        Some((parent, event)) if *event <= cut => {
-            *parent = fork;
-            true
-        }
-        _ => false,
     }
 }
 

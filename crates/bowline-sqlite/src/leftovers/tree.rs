@@ -10,7 +10,10 @@ use std::{
 };
 
 use bowline_core::{ActivityLive, Batch, Blob, EventId, ParentClose, Ranges, RunId};
-use bowline_store::{RunLine, left_by, lingers};
+use bowline_store::{
+    RunLine, left_by, lingers,
+    tree::{Heir, Top, Verdict, inherit, policy},
+};
 use rusqlite::params;
 
 use crate::{
@@ -21,34 +24,12 @@ use crate::{
     stats::count,
 };
 
-/// A fork, and the number up to which children of the old run are its own.
-type Heir = (RunId, EventId);
-
 pub(super) struct Tree<'a> {
     db: Db<'a>,
     parents: HashMap<RunId, Option<Ranges>>,
     verdicts: HashMap<RunId, Verdict>,
     /// A run has more children than are told.
     is_wide: bool,
-}
-
-/// What a subtree begins with.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Top {
-    /// All runs of the chain with this first one.
-    Chain(RunId),
-    /// This run, and not how its chain went on.
-    Run(RunId),
-}
-
-/// How a run stands to the top.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// Elsewhere, or below one that was left alone.
-    Outside,
-    Inside,
-    /// Inside, and left alone.
-    Alone,
 }
 
 /// How a walk ended.
@@ -59,16 +40,6 @@ pub(super) enum Walked {
     Enough,
     /// There was more than is looked at.
     Cut,
-}
-
-impl Top {
-    /// Whether a run is at the top itself: its parent is none of the subtree.
-    pub(super) fn is(self, run: &Run) -> bool {
-        match self {
-            Self::Chain(first) => run.head.first_run == first,
-            Self::Run(id) => run.head.run == id,
-        }
-    }
 }
 
 impl<'a> Tree<'a> {
@@ -92,13 +63,13 @@ impl<'a> Tree<'a> {
                 break;
             }
             let Some(mut run) = self.read(id)? else { continue };
-            if !inherit(&mut run, heir) {
+            if !inherit(&mut run.head, heir) {
                 seen.remove(&id);
                 continue;
             }
             visited.insert(id);
             tree.get_or_insert(run.head.tree);
-            let alone = !top.is(&run) && self.left_alone(&run)?;
+            let alone = !top.is(&run.head) && self.left_alone(&run)?;
             if !visit(self, &run, alone)? {
                 return Ok(Walked::Enough);
             }
@@ -176,7 +147,7 @@ impl<'a> Tree<'a> {
         let (mut path, mut next) = (Vec::new(), Some(run.clone()));
         let mut verdict = loop {
             let Some(run) = next.take() else { break Verdict::Outside };
-            if top.is(&run) {
+            if top.is(&run.head) {
                 break Verdict::Inside;
             }
             if let Some(known) = self.verdicts.get(&run.head.run) {
@@ -188,11 +159,8 @@ impl<'a> Tree<'a> {
             path.push(run);
         };
         for run in path.iter().rev() {
-            verdict = match verdict {
-                Verdict::Inside if self.left_alone(run)? => Verdict::Alone,
-                Verdict::Inside => Verdict::Inside,
-                Verdict::Outside | Verdict::Alone => Verdict::Outside,
-            };
+            let is_alone = verdict == Verdict::Inside && self.left_alone(run)?;
+            verdict = verdict.below(is_alone);
             self.verdicts.insert(run.head.run, verdict);
         }
         Ok(verdict)
@@ -296,7 +264,7 @@ impl<'a> Tree<'a> {
         let Some((parent, event)) = self.above(run)? else { return Ok(ParentClose::default()) };
         let left = self.left(parent)?.is_some_and(|left| left.contains(event));
         let close = run.label.origin.parent.map(|above| above.close).unwrap_or_default();
-        Ok(if left { ParentClose::Abandon } else { close })
+        Ok(policy(close, left))
     }
 
     pub(super) fn parent_closed(&mut self, run: &Run) -> Outcome<bool> {
@@ -316,18 +284,6 @@ impl<'a> Tree<'a> {
             self.parents.insert(id, left);
         }
         Ok(self.parents.get(&id).expect("it was inserted above").as_ref())
-    }
-}
-
-/// Puts a run below the fork through which it was found; false if that has not inherited it.
-fn inherit(run: &mut Run, heir: Option<Heir>) -> bool {
-    let Some((fork, cut)) = heir else { return true };
-    match &mut run.head.parent {
-        Some((parent, event)) if *event <= cut => {
-            *parent = fork;
-            true
-        }
-        _ => false,
     }
 }
 
