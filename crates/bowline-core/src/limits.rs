@@ -18,13 +18,18 @@ pub const UPDATES_OPEN_MAX: usize = 10;
 pub const UPDATES_MAX: usize = 2_000;
 /// Signals that a remote run may have had, those that wait included. Asked before one is taken, for
 /// a signal by itself or with a start. What other runs send, or an application's own transaction,
-/// is taken with the commit that sends it: only the bound of history holds for these.
+/// is taken with the commit that sends it: only the bound of history holds for these. A remote run
+/// hands nothing on: its worker has what it was shown.
 pub const SIGNALS_MAX: u64 = 10_000;
 /// Signals that a native run may have whose code has not received them, those that wait included.
-/// They go on with its chain. Asked before one is taken, as for remote runs.
+/// They go on with its chain. Asked in the transaction that takes one, whoever sends it.
 pub const UNREAD_MAX: u64 = 10_000;
-/// How many bytes these may take.
+/// How many bytes these may take, about.
 pub const UNREAD_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// How many small messages come before those that wait are weighed again.
+pub const UNREAD_WEIGHED: u64 = 64;
+/// How large a signal is that is weighed at once.
+pub const UNREAD_LARGE: u64 = 64 * 1024;
 /// How many search attributes a run may have.
 pub const SEARCH_MAX: usize = 100;
 /// How many bytes one search attribute may have.

@@ -124,6 +124,7 @@ impl From<store::Error> for Error {
                 Self::Closed { run, status, successor }
             }
             store::Error::IdTaken { run, status } => Self::AlreadyStarted { run, status },
+            store::Error::Refused(refusal) => Self::Refused(refusal),
             store::Error::Shut => Self::ShuttingDown,
             other => Self::Store(other),
         }

@@ -89,6 +89,28 @@ impl Tx<'_> {
         Ok(unread)
     }
 
+    /// Whether a run that was found before may take a message.
+    pub(crate) async fn admit(&mut self, id: RunId, message: &Message) -> Outcome<()> {
+        let bytes = match self.run(id).head.must_weigh(message) {
+            Some(_) => self.weight(id).await?,
+            None => 0,
+        };
+        Ok(self.run(id).head.admit(message, bytes)?)
+    }
+
+    /// How many bytes wait for a run that was found before.
+    async fn weight(&self, id: RunId) -> Outcome<u64> {
+        let nothing = Mail::default();
+        let mail = self.mail.get(&id).unwrap_or(&nothing);
+        let sql = "SELECT coalesce(sum(length(bytes)), 0)::int8 FROM @inbox \
+                   WHERE namespace = $1 AND run = $2 AND number > $3";
+        let values: [crate::db::Value<'_>; 3] =
+            [&blob::space(id), &blob::uuid(id), &int(mail.upto.0)];
+        let rows = self.db.rows(sql, &values).await?;
+        let stored = rows.first().map(|row| number(row, 0)).transpose()?.unwrap_or(0);
+        Ok(stored + mail.added.iter().map(|letter| letter.bytes.len() as u64).sum::<u64>())
+    }
+
     /// Whether a message of this request waits already.
     pub(crate) async fn waits(&mut self, id: RunId, request: &str) -> Outcome<bool> {
         let nothing = Mail::default();

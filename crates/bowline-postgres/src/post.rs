@@ -65,6 +65,9 @@ async fn message(
         Some(request) if open => tx.waits(id, &request).await?,
         _ => false,
     };
+    if open && !repeated {
+        tx.admit(id, message).await?;
+    }
     if let Some(NewReceipt { id: receipt, cause, keep_until }) = receipt.cloned() {
         let receipt = Receipt { id: receipt, run: id, chain, cause, requested_at: now, keep_until };
         // The run's number must move with it: whoever would bury the run decides again.

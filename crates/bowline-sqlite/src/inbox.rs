@@ -55,6 +55,12 @@ pub(crate) fn unread(db: Db<'_>, run: RunId, key: i64, limit: usize) -> Outcome<
     })
 }
 
+/// How many bytes wait for a run.
+pub(crate) fn weight(db: Db<'_>, key: i64) -> Outcome<u64> {
+    let sql = "SELECT coalesce(sum(length(bytes)), 0) FROM inbox WHERE run = ?";
+    Ok(db.first(sql, [key], |row| number(row, 0))?.unwrap_or(0))
+}
+
 /// Whether a message of this request waits already.
 pub(crate) fn waits(db: Db<'_>, key: i64, request: &str) -> Outcome<bool> {
     let sql = "SELECT 1 FROM inbox INDEXED BY inbox_request WHERE run = ? AND request = ?";

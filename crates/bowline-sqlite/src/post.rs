@@ -56,7 +56,10 @@ fn message(
     };
     match repeated {
         true => Ok(Posted::Repeated(id)),
-        false => Ok(Posted::Delivered(id, tx.deliver(id, message, now)?)),
+        false => {
+            tx.admit(id, message)?;
+            Ok(Posted::Delivered(id, tx.deliver(id, message, now)?))
+        }
     }
 }
 

@@ -304,6 +304,16 @@ impl<'a> Tx<'a> {
         Ok(number)
     }
 
+    /// Whether a run that was found before may take a message.
+    pub(crate) fn admit(&self, to: RunId, message: &Message) -> Outcome<()> {
+        let run = self.run(to);
+        let bytes = match run.head.must_weigh(message) {
+            Some(_) => inbox::weight(self.db, run.key())?,
+            None => 0,
+        };
+        Ok(run.head.admit(message, bytes)?)
+    }
+
     /// Writes the first message of a run after all.
     fn write_wake(&mut self, id: RunId) -> Outcome<()> {
         let Some((number, at)) = self.wakes.remove(&id) else { return Ok(()) };

@@ -107,6 +107,8 @@ macro_rules! conformance {
             a_repeated_cancel_still_has_a_receipt
             only_a_closed_run_is_deleted
             a_message_keeps_the_moment_of_its_arrival
+            a_run_takes_so_many_unread_signals_and_no_more
+            what_waits_has_a_bound_in_bytes
         }
         $crate::conformance_group! { $open, commit:
             a_stale_version_conflicts
@@ -135,6 +137,7 @@ macro_rules! conformance {
             a_successor_takes_over
             a_stranger_needs_its_id
             messages_to_other_runs_are_answered
+            a_run_that_is_full_refuses_signals_of_others
             a_message_for_a_child_reaches_no_stranger
             a_message_follows_the_chain
             answers_stand_in_a_fixed_order

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bowline_core::{Corrupt, RunId, Status};
+use bowline_core::{Corrupt, Refusal, RunId, Status};
 
 /// What a store answers.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -62,6 +62,9 @@ pub enum Error {
     /// Something asked for is not acceptable.
     #[error("{0}")]
     Invalid(String),
+    /// The rules say no: the run takes no more of this.
+    #[error("{0}")]
+    Refused(Refusal),
     /// The store failed in a way of its own.
     #[error("the store failed: {0}")]
     Backend(String),
@@ -85,6 +88,7 @@ impl Error {
             Self::ReadOnly(_) => "read_only",
             Self::Open(_) => "open",
             Self::Invalid(_) => "invalid",
+            Self::Refused(refusal) => refusal.code(),
             Self::Backend(_) => "backend",
             Self::Shut => "shut",
         }

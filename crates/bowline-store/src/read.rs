@@ -3,7 +3,7 @@
 use bowline_core::{
     ActivityLive, ActivitySpec, Alarm, Batch, Birth, Blob, Cause, CommitId, Event, EventId,
     EventKind, Fence, Fields, Message, Name, Namespace, Number, Parked, Queue, Received, Rules,
-    RunId, RunLadder, SearchAttributes, Status, Time, TurnRecord, Version, WorkflowId,
+    RunId, RunLadder, SearchAttributes, Status, Time, TurnRecord, UnreadSize, Version, WorkflowId,
     WorkflowStarted,
     planted::{Defect, planted},
 };
@@ -182,6 +182,31 @@ impl Head {
         let asked = self.cancel.as_ref().is_some_and(|own| own.is_undecided(self.consumed));
         let waits = asked || self.cut_in > self.consumed;
         self.status.is_open() && waits && !planted(Defect::BeginsUndecided)
+    }
+
+    /// How many messages wait whose bytes must be known before this one is taken; none if nothing
+    /// need be known.
+    pub fn must_weigh(&self, message: &Message) -> Option<u64> {
+        let Message::Signal(signal) = message else { return None };
+        let waiting = self.inbox.0 - self.consumed.0;
+        let weighs = self.rules.is_native() && UnreadSize::must_weigh(waiting, signal);
+        weighs.then_some(waiting)
+    }
+
+    /// Whether a message may be put into the inbox, where `bytes` wait. A native run hands signals
+    /// that were not received on to the next one of its chain: so there is a bound to them,
+    /// whoever sends them.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it may not.
+    pub fn admit(&self, message: &Message, bytes: u64) -> Result<()> {
+        let Message::Signal(signal) = message else { return Ok(()) };
+        if !self.rules.is_native() {
+            return Ok(());
+        }
+        let waiting = UnreadSize { count: self.inbox.0 - self.consumed.0, bytes };
+        let unread = self.record.unread.unwrap_or_default();
+        unread.admit(waiting, signal).map_err(Error::Refused)
     }
 
     /// Whether the run is open, and whoever has tried could not go on with it. If nobody holds it,

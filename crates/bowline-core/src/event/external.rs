@@ -30,6 +30,9 @@ pub enum ExternalRefusal {
     /// There is no such namespace.
     #[n(1)]
     NoNamespace,
+    /// It takes no more signals before its code has received some.
+    #[n(2)]
+    Full,
 }
 
 /// The run asked for the cancel of another.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use minicbor::{Decode, Encode};
 
-use crate::{EventId, Payload, Ranges, WorkflowSignalled};
+use crate::{EventId, Payload, Ranges, Refusal, Signal, WorkflowSignalled, limits};
 
 /// The signals of a run that its code has not received.
 #[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
@@ -60,4 +60,26 @@ pub struct UnreadSize {
     /// About how many bytes they take.
     #[n(1)]
     pub bytes: u64,
+}
+
+impl UnreadSize {
+    /// Whether it must be known how many bytes wait, before a signal is taken: where it is large
+    /// itself, and now and then. So weighing costs little, and what slips through is little too.
+    pub fn must_weigh(waiting: u64, signal: &Signal) -> bool {
+        let is_large = weight(&signal.input) >= limits::UNREAD_LARGE;
+        waiting > 0 && (is_large || waiting.is_multiple_of(limits::UNREAD_WEIGHED))
+    }
+
+    /// Whether one more signal may be taken, beside what is unread and what waits.
+    ///
+    /// # Errors
+    /// If they are too many, or too large.
+    pub fn admit(self, waiting: Self, signal: &Signal) -> Result<(), Refusal> {
+        let count = self.count + waiting.count;
+        let bytes = self.bytes + waiting.bytes + weight(&signal.input);
+        match count < limits::UNREAD_MAX && bytes <= limits::UNREAD_BYTES_MAX {
+            true => Ok(()),
+            false => Err(Refusal::TooManyUnread(count, bytes)),
+        }
+    }
 }

@@ -155,14 +155,21 @@ impl Core {
 
     /// Sends a signal.
     pub(crate) async fn signal(&self, to: Address, signal: Signal) -> Result<RunId> {
-        self.check_signal(&to, &signal).await?;
+        if let Some(run) = self.check_signal(&to, &signal).await? {
+            return Ok(run);
+        }
         self.send(self.prepare_signal(to, signal)?).await
     }
 
     /// A remote run that has had too many signals takes no more, nor does a native one of which too
     /// many wait to be received. Most are known to have had fewer by the length of their history,
-    /// or by what stands on their row; that there is no such run, the post will say.
-    pub(super) async fn check_signal(&self, to: &Address, signal: &Signal) -> Result<()> {
+    /// or by what stands on their row; that there is no such run, the post will say. Given back is
+    /// the run if it has taken this very signal before: then there is nothing to be sent.
+    pub(super) async fn check_signal(
+        &self,
+        to: &Address,
+        signal: &Signal,
+    ) -> Result<Option<RunId>> {
         let key = match to {
             Address::Run(run) => RunKey::Run(*run),
             Address::Chain(run) => RunKey::Chain(*run),
@@ -170,7 +177,7 @@ impl Core {
         };
         let read = Read::head(key);
         let Some(found) = self.retrying(|| self.store.read(read.clone())).await? else {
-            return Ok(());
+            return Ok(None);
         };
         let head = found.head;
         let waiting = head.inbox.0 - head.consumed.0;
@@ -183,10 +190,12 @@ impl Core {
             }
         };
         if is_far {
-            return Ok(());
+            return Ok(None);
         }
         let (_, draft, inbox) = Box::pin(self.draft(head.run)).await?;
-        Ok(draft.check_signal(signal, &inbox)?)
+        draft.check_signal(signal, &inbox)?;
+        let is_taken = draft.state().requests.contains(&signal.request_id);
+        Ok(is_taken.then_some(head.run))
     }
 
     /// Closes a run without asking its code. It is closed when this answers: what closes it is

@@ -1,9 +1,9 @@
 //! Messages of a commit for other runs.
 
 use bowline_core::{ExternalRefusal, Message};
-use bowline_store::Commit;
+use bowline_store::{Commit, Error};
 
-use crate::{address, db::Outcome, tx::Tx};
+use crate::{address, db::Outcome, fault::Fault, tx::Tx};
 
 /// Delivers what can be delivered; answers with what the sender wanted to hear.
 pub(super) fn send_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<Message>> {
@@ -19,17 +19,21 @@ pub(super) fn send_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<Message>
             None => None,
         };
         let done = match target {
-            Some((target, true)) => {
-                tx.deliver(target, &post.message, commit.now)?;
-                true
-            }
+            Some((target, true)) => match tx.admit(target, &post.message) {
+                Ok(()) => {
+                    tx.deliver(target, &post.message, commit.now)?;
+                    Ok(())
+                }
+                Err(Fault::Said(Error::Refused(_))) => Err(ExternalRefusal::Full),
+                Err(fault) => return Err(fault),
+            },
             // What has ended needs no stopping.
-            Some(_) => matches!(post.message, Message::Cancel(_) | Message::Terminate(_)),
-            None => false,
+            Some(_) if matches!(post.message, Message::Cancel(_) | Message::Terminate(_)) => Ok(()),
+            _ => Err(ExternalRefusal::NotFound),
         };
         answers.extend(post.answer.map(|event| match done {
-            true => Message::ExternalDone(event),
-            false => Message::RefuseExternal(event, ExternalRefusal::NotFound),
+            Ok(()) => Message::ExternalDone(event),
+            Err(refusal) => Message::RefuseExternal(event, refusal),
         }));
     }
     Ok(answers)

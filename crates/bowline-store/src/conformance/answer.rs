@@ -2,7 +2,7 @@
 
 use bowline_core::{
     Address, ChildRefusal, EventId, ExternalRefusal, Link, Message, ParentClose, Post, Reuse,
-    RunId, Status,
+    RunId, Status, UnreadSize, limits,
 };
 
 use super::{
@@ -148,6 +148,27 @@ pub fn messages_to_other_runs_are_answered(harness: &dyn Harness) {
     assert_eq!(names(&world.inbox(open)), ["Wake", "s", "Cancel"]);
     assert_eq!(world.head(open).cancel.map(|cancel| cancel.cause), Some(cause("a")));
     assert_eq!(world.inbox(closed), []);
+}
+
+/// A run has as many signals to receive as one may have. Another run that sends it one more is told
+/// so; what is no signal still comes.
+pub fn a_run_that_is_full_refuses_signals_of_others(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let (run, full) = (world.start("a"), world.start("full"));
+    let (count, bytes) = (limits::UNREAD_MAX - 1, 0);
+    world.run_turn(full, |turn| turn.commit.record.unread = Some(UnreadSize { count, bytes }));
+    let mut turn = world.turn(run);
+    let taken = turn.send(Address::Run(full), signal("last", ""));
+    let refused = turn.send(Address::Run(full), signal("more", ""));
+    let cancelled = turn.send(Address::Run(full), cancel("a", ""));
+    world.commit(turn).expect("a commit never fails for a message");
+    let expected = [
+        Message::ExternalDone(taken),
+        Message::RefuseExternal(refused, ExternalRefusal::Full),
+        Message::ExternalDone(cancelled),
+    ];
+    assert_eq!(world.inbox(run), expected);
+    assert_eq!(names(&world.inbox(full)), ["last", "Cancel"]);
 }
 
 /// A message that is meant for a child goes to no stranger of the same name.

@@ -1,6 +1,6 @@
 //! Messages come in from outside.
 
-use bowline_core::{Address, Message, RunId, Status};
+use bowline_core::{Address, Message, Payload, Refusal, RunId, Signal, Status, UnreadSize, limits};
 
 use super::{
     Harness,
@@ -150,4 +150,50 @@ pub fn a_message_keeps_the_moment_of_its_arrival(harness: &dyn Harness) {
     world.tick(3);
     let read = world.read(crate::Read::inbox(run));
     assert_eq!(read.inbox.last().map(|received| received.at), Some(at));
+}
+
+/// What a run has not received goes on with its chain: there is a bound to it, whoever sends. What
+/// waits already is not sent twice, and what is no signal still comes.
+pub fn a_run_takes_so_many_unread_signals_and_no_more(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let run = world.start("order-1");
+    let (count, bytes) = (limits::UNREAD_MAX - 2, 7);
+    world.run_turn(run, |turn| turn.commit.record.unread = Some(UnreadSize { count, bytes }));
+    world.post(run, signal("a", "1")).expect("there is room");
+    world.post(run, signal("b", "2")).expect("there is room for one");
+    let full = |posted| matches!(posted, Err(Error::Refused(Refusal::TooManyUnread(..))));
+    assert!(full(world.post(run, signal("c", "3"))));
+    let repeated = world.post(run, signal("b", "2")).expect("it waits already");
+    assert_eq!(repeated, Posted::Repeated(run));
+    world.post(run, cancel("ops", "")).expect("a cancel always comes");
+    assert_eq!(names(&world.inbox(run)), ["a", "b", "Cancel"]);
+    let received = UnreadSize { count: count - 5, bytes };
+    world.run_turn(run, |turn| turn.commit.record.unread = Some(received));
+    world.post(run, signal("c", "3")).expect("some were received");
+    let heavy = UnreadSize { count: 1, bytes: limits::UNREAD_BYTES_MAX };
+    world.run_turn(run, |turn| turn.commit.record.unread = Some(heavy));
+    assert!(full(world.post(run, signal("d", "4"))), "a few large ones are too many");
+}
+
+/// Nobody has turns for a run, and large signals come. They are weighed as they come.
+pub fn what_waits_has_a_bound_in_bytes(harness: &dyn Harness) {
+    let world = World::new(harness);
+    for (id, large, slips) in [("large", 300_000, 1), ("small", 60_000, limits::UNREAD_WEIGHED)] {
+        let run = world.start(id);
+        let fit = limits::UNREAD_BYTES_MAX / large;
+        let letter = || {
+            let input = Some(Payload::wire(vec![7; large as usize]));
+            Message::Signal(Box::new(Signal { name: "s".into(), input, ..Signal::default() }))
+        };
+        let mut taken = 0;
+        let refused = loop {
+            match world.post(run, letter()) {
+                Ok(_) => taken += 1,
+                Err(error) => break error,
+            }
+            assert!(taken <= fit + slips, "{id}: {taken} of {large} bytes were taken");
+        };
+        assert!(matches!(refused, Error::Refused(Refusal::TooManyUnread(..))), "{refused:?}");
+        assert!(taken + 1 >= fit, "{id}: only {taken} were taken");
+    }
 }

@@ -199,22 +199,25 @@ impl Data {
     }
 
     fn send(&mut self, post: Post, now: Time) -> Option<Message> {
-        let target = self.rows.resolve(&post.to).map(|run| &run.head);
-        let target = target.filter(|head| {
-            post.child_of.is_none_or(|parent| head.parent.is_some_and(|(run, _)| run == parent))
+        let target = self.rows.resolve(&post.to).filter(|row| {
+            let parent = row.head.parent.map(|(run, _)| run);
+            post.child_of.is_none() || post.child_of == parent
         });
         let stops = matches!(post.message, Message::Cancel(_) | Message::Terminate(_));
-        let done = match target.map(|head| (head.run, head.status.is_open())) {
-            Some((run, true)) => {
+        let target = target
+            .map(|row| (row.head.run, row.head.status.is_open(), row.admit(&post.message).is_ok()));
+        let done = match target {
+            Some((run, true, true)) => {
                 self.deliver(run, post.message, now);
-                true
+                Ok(())
             }
-            Some((_, false)) => stops,
-            None => false,
+            Some((_, true, false)) => Err(ExternalRefusal::Full),
+            Some((_, false, _)) if stops => Ok(()),
+            _ => Err(ExternalRefusal::NotFound),
         };
         post.answer.map(|event| match done {
-            true => Message::ExternalDone(event),
-            false => Message::RefuseExternal(event, ExternalRefusal::NotFound),
+            Ok(()) => Message::ExternalDone(event),
+            Err(refusal) => Message::RefuseExternal(event, refusal),
         })
     }
 

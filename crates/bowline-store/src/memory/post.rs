@@ -35,6 +35,9 @@ impl Data {
             let receipt = ReceiptRow { id, run, chain, cause, requested_at: now, keep_until };
             self.rows.receipts.entry(id).or_insert(receipt);
         }
+        if open && !repeated {
+            self.rows.known(run).admit(&message)?;
+        }
         Ok(match (open, repeated) {
             (false, _) => Posted::Finished(run),
             (true, true) => Posted::Repeated(run),

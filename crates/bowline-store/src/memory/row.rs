@@ -7,7 +7,7 @@ use std::{
 
 use bowline_core::{
     ActivityLive, ActivitySpec, Address, Alarm, Batch, Epoch, EventId, Message, Namespace, Number,
-    ParentClose, Place, Ranges, ReceiptId, Received, RequestId, RunId, WorkflowId,
+    ParentClose, Place, Ranges, ReceiptId, Received, RequestId, RunId, WorkflowId, codec,
 };
 
 use crate::{
@@ -119,6 +119,15 @@ impl Run {
     pub(super) fn repeats(&self, message: &Message) -> bool {
         let wanted = message.request();
         wanted.is_some() && self.inbox.values().any(|r| r.message.request() == wanted)
+    }
+
+    /// Whether it may take a message.
+    pub(super) fn admit(&self, message: &Message) -> Result<()> {
+        let bytes = match self.head.must_weigh(message) {
+            Some(_) => self.inbox.values().map(|r| codec::encode(&r.message).len() as u64).sum(),
+            None => 0,
+        };
+        self.head.admit(message, bytes)
     }
 
     pub(super) fn unread(&self, most: usize) -> Vec<Received> {

@@ -173,6 +173,7 @@ pub(super) fn cancel_refusal(refusal: ExternalRefusal) -> i32 {
 pub(super) fn signal_refusal(refusal: ExternalRefusal) -> i32 {
     use wire::SignalExternalWorkflowExecutionFailedCause as W;
     let word = match refusal {
+        ExternalRefusal::Full => W::SignalCountLimitExceeded,
         ExternalRefusal::NotFound => W::ExternalWorkflowExecutionNotFound,
         ExternalRefusal::NoNamespace => W::NamespaceNotFound,
         _ => W::Unspecified,

@@ -40,9 +40,16 @@ impl OtherRun {
     }
 
     fn answer(&self, answer: Result<(), ExternalRefusal>) -> Outcome<()> {
-        answer.map_err(|_| {
+        answer.map_err(|refusal| {
             let id = &self.workflow_id;
-            Ended::Failed(failure(format!("there is no open run of {id:?}"), "NoSuchRun"))
+            let (why, kind) = match refusal {
+                ExternalRefusal::Full => {
+                    let why = format!("the run of {id:?} has too many signals to receive first");
+                    (why, "TooManySignals")
+                }
+                _ => (format!("there is no open run of {id:?}"), "NoSuchRun"),
+            };
+            Ended::Failed(failure(why, kind))
         })
     }
 }
