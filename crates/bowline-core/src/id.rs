@@ -139,9 +139,10 @@ number! {
 }
 
 impl EventId {
-    /// The id `n` events later.
+    /// The id `n` events later. There is none beyond the last: no history comes so far, but bytes
+    /// may say so that were damaged.
     pub fn plus(self, n: u64) -> Self {
-        Self(self.0 + n)
+        Self(self.0.saturating_add(n))
     }
 }
 

@@ -89,6 +89,20 @@ fn use_events(bytes: &[u8]) {
     assert_eq!(codec::encode(&again), codec::encode(&events));
 }
 
+/// What was found once: an event that says it is the last that can be counted.
+#[test]
+fn an_event_with_the_largest_number_is_refused_by_the_laws() {
+    let bytes = [
+        0x81, 0x84, 0x1b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1a, 0x01, 0x4f, 0xb1,
+        0x80, 0x82, 0x16, 0x83, 0x61, 0x74, 0x1a, 0x00, 0x4c, 0x4b, 0x40, 0x04, 0x80,
+    ];
+    let whole = scramble::envelope(&bytes);
+    use_events(&whole);
+    let events: Vec<Event> = codec::decode(&whole).expect("it reads");
+    assert_eq!(events[0].id, EventId(u64::MAX));
+    assert!(lawful::check(RunId::default(), &events).is_err());
+}
+
 /// The most memory that this process had so far, in KiB; nothing where nobody says so.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -105,7 +105,8 @@ pub(in crate::door) async fn register(
 fn kept(sent: Option<&prost_wkt_types::Duration>) -> Answer<Option<Duration>> {
     let Some(sent) = sent else { return Ok(None) };
     let bad = || status::invalid("the retention period is not acceptable: at least one hour");
-    let kept = Duration::try_from(*sent).map_err(|_| bad())?;
+    // The wire's own conversion counts on a span that can be turned round.
+    let kept = time::given(Some(sent)).ok_or_else(bad)?.0;
     match (RETENTION_MIN..=limits::SPAN_MAX).contains(&kept) {
         true => Ok(Some(kept)),
         false => Err(bad()),
@@ -230,4 +231,22 @@ fn described(door: &Door, name: &str, space: &Registered) -> Answer<DescribeName
         }),
         ..Default::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was found once: the span that has no opposite made the server's code panic.
+    #[test]
+    fn a_span_of_any_kind_is_kept_or_refused() {
+        let sent = |seconds, nanos| prost_wkt_types::Duration { seconds, nanos };
+        for (seconds, nanos) in
+            [(i64::MIN, 0), (0, i32::MIN), (i64::MIN, i32::MIN), (i64::MAX, i32::MAX), (-1, 5)]
+        {
+            kept(Some(&sent(seconds, nanos))).expect_err("it is no time to keep anything");
+        }
+        let day = kept(Some(&sent(86_400, 0))).expect("it is long enough");
+        assert_eq!(day, Some(Duration::from_secs(86_400)));
+    }
 }
