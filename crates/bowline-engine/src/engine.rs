@@ -7,6 +7,7 @@ pub(crate) mod alarm;
 pub(crate) mod control;
 pub(crate) mod desk;
 pub(crate) mod fellow;
+pub(crate) mod fence;
 pub(crate) mod follow;
 pub(crate) mod intake;
 pub(crate) mod member;
@@ -25,10 +26,7 @@ pub(crate) mod update;
 pub(crate) mod watch;
 
 use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, OnceLock, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -81,7 +79,9 @@ pub(crate) struct Core {
     pub(crate) spaces: space::Spaces,
     /// What is counted.
     pub(crate) meter: Meter,
-    fences: AtomicU64,
+    fences: fence::Fences,
+    /// Which past of the store is known here.
+    past: AtomicU64,
 }
 
 /// Who waits at the doors. Engines whose doors are shared tell each other's waiters.
@@ -117,9 +117,6 @@ impl std::fmt::Debug for Pacing {
         f.debug_tuple("Pacing").field(&self.0.is_some()).finish()
     }
 }
-
-/// Fences that the engine makes itself are apart from those that the store makes.
-const OWN_FENCES: u64 = 1 << 62;
 
 impl Core {
     /// Enters the store and starts the loops that keep time, sweep and listen.
@@ -169,7 +166,8 @@ impl Core {
             net: net::Net::default(),
             spaces,
             schedules: OnceLock::new(),
-            fences: AtomicU64::new(OWN_FENCES),
+            fences: fence::Fences::default(),
+            past: AtomicU64::new(0),
         });
         core.spawn(sweep::run(core.clone()));
         core.spawn(alarm::run(core.clone()));
@@ -220,8 +218,12 @@ impl Core {
     }
 
     pub(crate) fn new_fence(&self) -> Fence {
-        let counter = self.fences.fetch_add(1, Ordering::Relaxed);
-        Fence { epoch: self.epoch(), counter }
+        self.fences.draw(self.epoch())
+    }
+
+    /// A fence for an attempt whose start is about to be written.
+    pub(crate) fn send_fence(&self) -> fence::Sent {
+        self.fences.send(self.epoch())
     }
 
     /// This opening of the store; the last one, while this process is out.

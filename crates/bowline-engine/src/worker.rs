@@ -72,6 +72,8 @@ pub(crate) struct Worker {
 struct Lane {
     slots: Slots,
     bell: dispatch::LaneBell,
+    /// Held from a claim until what it took is known here.
+    claims: tokio::sync::Mutex<()>,
 }
 
 fn slot_limits(options: QueueOptions) -> SlotLimits {
@@ -85,6 +87,7 @@ impl Worker {
         let lane = |options| Lane {
             slots: Slots::new(slot_limits(options), leaks.clone(), core.clock.clone()),
             bell: dispatch::LaneBell::default(),
+            claims: tokio::sync::Mutex::default(),
         };
         let queues = setup.queues.iter().map(|(queue, o)| (queue.clone(), lane(*o))).collect();
         let (attempts, reports) = Attempts::new(core, &setup)?;

@@ -123,7 +123,8 @@ pub(crate) async fn renew(shared: &Arc<Shared>, renewal: &Renewal) -> Outcome<Re
     if renewal.leave {
         leave(shared, renewal, &mut found).await?;
     }
-    Ok(Renewed { heartbeats, cancels, inventory, others, aside: found.runs })
+    let past = shared.past.number();
+    Ok(Renewed { heartbeats, cancels, inventory, others, aside: found.runs, past })
 }
 
 /// Whether anybody but this member is alive, as far as the database knows.

@@ -7,7 +7,8 @@
 //! made again, on what is read here.
 //!
 //! In:    who the server behind each new connection says that it is.
-//! Out:   which decisions may be about another past.
+//! Out:   which decisions may be about another past; how many pasts there were, so that members let
+//!        go of what they hold and look for what stands in their names.
 //! Never: needed while the server stays the same.
 
 use std::{
@@ -34,6 +35,8 @@ pub(crate) struct Past(Mutex<Inner>);
 #[derive(Default)]
 struct Inner {
     server: Option<String>,
+    /// How often it was another one.
+    changes: u64,
     doubted: Option<(Instant, HashMap<RunId, CommitId>)>,
 }
 
@@ -44,9 +47,15 @@ impl Past {
         let before = inner.server.replace(server);
         let is_other = before.is_some() && before != inner.server;
         if is_other {
+            inner.changes += 1;
             inner.doubted = Some((Instant::now(), HashMap::new()));
         }
         is_other
+    }
+
+    /// Which past it is, counted here.
+    pub(crate) fn number(&self) -> u64 {
+        self.0.lock().changes
     }
 
     /// Whether a decision may be about another past. Its run is trusted again from the next one on.
@@ -70,7 +79,9 @@ mod tests {
         let (past, run) = (Past::default(), |uuid| RunId { uuid, ..RunId::default() });
         assert!(!past.meet("one 1".into()) && !past.meet("one 1".into()));
         assert!(!past.doubts(run(1), CommitId(1)), "nothing has changed");
+        assert_eq!(past.number(), 0);
         assert!(past.meet("one 2".into()), "it was promoted");
+        assert_eq!(past.number(), 1);
         assert!(past.doubts(run(1), CommitId(2)));
         assert!(past.doubts(run(1), CommitId(2)), "trying it again does not help");
         assert!(!past.doubts(run(1), CommitId(3)), "making it again does");

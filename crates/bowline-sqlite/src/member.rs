@@ -58,7 +58,9 @@ pub(crate) fn renew(tx: &mut Tx<'_>, renewal: &Renewal) -> Outcome<Renewed> {
     if renewal.leave {
         leave(tx, epoch, &mut found)?;
     }
-    Ok(Renewed { heartbeats, cancels, inventory, others: false, aside: found.runs })
+    // A file has one past.
+    let (others, past) = (false, 0);
+    Ok(Renewed { heartbeats, cancels, inventory, others, aside: found.runs, past })
 }
 
 /// Started attempts of the member that a mark covers and whose rows do not say so yet.

@@ -218,6 +218,7 @@ macro_rules! conformance {
         }
         $crate::conformance_group! { $open, member:
             epochs_rise_across_openings
+            a_store_that_stays_is_of_one_past
             a_heartbeat_is_kept
             a_heartbeat_of_somebody_else_is_gone
             a_dead_member_cannot_renew

@@ -202,6 +202,10 @@ pub struct Renewed {
     pub aside: Vec<Aside>,
     /// If that was asked for, whether other members are alive.
     pub others: bool,
+    /// Which past the rows are of. Another number than the last time says that a standby may have
+    /// taken over that had not heard of everything: what the member holds in memory, and what
+    /// stands in its name, may be of different pasts.
+    pub past: u64,
 }
 
 /// Whether an attempt goes on.

@@ -60,7 +60,13 @@ struct Data {
     hints: BTreeSet<Hint>,
     now: Time,
     roll: roll::Roll,
+    /// How often a standby has taken over.
+    past: u64,
 }
+
+/// What a [`MemoryStore`] had at some moment, as a standby has it that has heard of nothing since.
+#[derive(Debug)]
+pub struct Standby(row::Rows);
 
 impl MemoryStore {
     /// An empty store.
@@ -115,6 +121,25 @@ impl MemoryStore {
         self.work(|data| {
             data.roll.evict();
             data.hints.insert(Hint::Sweep);
+        });
+    }
+
+    /// A standby that hears of nothing that happens from now on.
+    pub fn standby(&self) -> Standby {
+        Standby(self.data.lock().rows.clone())
+    }
+
+    /// The standby takes over: whatever it has not heard of never happened. Members live on, with
+    /// what they know of the other past, and are hinted at everything, as by lost connections.
+    pub fn promote(&self, standby: &Standby) {
+        self.work(|data| {
+            let epoch = data.rows.epoch;
+            data.rows = standby.0.clone();
+            // No number is given out twice.
+            data.rows.epoch = epoch;
+            data.restore_all();
+            data.past += 1;
+            data.hints.insert(Hint::Everything);
         });
     }
 
@@ -199,10 +224,14 @@ impl Data {
         self.asks.shut();
         self.roll.bury_all();
         self.listeners = Arc::default();
+        self.restore_all();
+        self.take_hints();
+    }
+
+    fn restore_all(&mut self) {
         self.index = Index::default();
         let runs: Vec<RunId> = self.rows.runs.keys().copied().collect();
         runs.into_iter().for_each(|run| self.restore(run));
-        self.take_hints();
     }
 }
 

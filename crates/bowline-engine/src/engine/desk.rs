@@ -23,6 +23,7 @@ use parking_lot::RwLock;
 
 use super::{
     Core,
+    fence::Sent,
     net::Owed,
     recover::Claimed,
     run::events,
@@ -94,8 +95,8 @@ pub(crate) trait Local: Send + Sync {
     fn notify(&self, notice: Notice);
     /// Whether it holds a run.
     fn holds(&self, run: RunId) -> bool;
-    /// Whether it runs an attempt, or writes its end.
-    fn knows(&self, attempt: AttemptRef) -> bool;
+    /// Whether it runs an attempt under this fence, or writes its end.
+    fn knows(&self, attempt: AttemptRef, fence: Fence) -> bool;
     /// Whether code that was given up still runs here.
     fn leaks(&self) -> bool;
     /// Whether any attempt of its own is running.
@@ -111,6 +112,8 @@ pub(crate) trait Local: Send + Sync {
     /// Nothing that it has under this epoch, or an older one, is its own any more: it is forgotten,
     /// and told to stop.
     fn all_lost(&self, epoch: Epoch);
+    /// The store may be of another past than what it has in memory: nothing that it knows is sure.
+    fn doubts_all(&self);
     /// Waits until no code runs here that nobody gave up, and every end was told.
     fn rest(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
     /// Draws a run whose thread is not much further behind than others.
@@ -131,7 +134,7 @@ pub(crate) trait Local: Send + Sync {
 
 /// A slot that is kept for an attempt whose start is being written. Dropping it frees the slot.
 pub(crate) struct Reservation {
-    pub(crate) fence: Fence,
+    pub(crate) sent: Sent,
     pub(crate) worker: Identity,
     pub(crate) permit: Permit,
 }

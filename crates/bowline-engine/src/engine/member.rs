@@ -138,6 +138,7 @@ impl Core {
     /// Passes on what the store has answered.
     fn renewed(self: &Arc<Self>, renewal: &Renewal, mut renewed: Renewed) -> Renewed {
         self.set_aside(&renewed.aside);
+        self.meets(renewed.past);
         self.push(std::mem::take(&mut renewed.cancels));
         renewal.sightings.iter().for_each(|seen| self.followers.tell_end(seen.attempt.run));
         renewed

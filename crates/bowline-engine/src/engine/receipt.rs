@@ -57,8 +57,11 @@ impl Core {
         let head = self.head(RunKey::Run(run)).await?;
         if head.status.is_open() {
             let cause = Cause { code: Code::Deleted, ..cause };
-            self.terminate(run.into(), cause, None).await?;
-            return Ok(());
+            return match self.terminate(run.into(), cause, None).await {
+                // All of it is gone already, the receipt too.
+                Ok(_) | Err(Error::NotFound(_)) => Ok(()),
+                Err(error) => Err(error),
+            };
         }
         self.post(Posting::Delete { run, now: self.now() }).await?;
         self.bells.sweep.notify_one();

@@ -1,13 +1,17 @@
 //! A claim was done, and its answer was lost: what it took stands in this member's name, and
-//! nobody here knows of it. It is looked for, and given back.
+//! nobody here knows of it. Or a standby has taken over, and what was let go of before stands
+//! again. It is looked for, and given back.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
+};
 
 use bowline_core::{Ending, Fence, Holder, Queue, RunId, Status};
 use bowline_store::{ActivityRow, AttemptRef, Filter, Head, Read, RunKey};
 
-use super::{Core, OWN_FENCES, desk::AttemptEnd};
-use crate::limits;
+use super::{Core, desk::AttemptEnd};
+use crate::{Error, Result, limits};
 
 /// What a claim has taken.
 #[derive(Debug)]
@@ -18,14 +22,26 @@ pub(crate) struct Claimed<T> {
 }
 
 impl Core {
+    /// The store says which past it is of. If it is another one, nothing that is known is sure.
+    pub(super) fn meets(&self, past: u64) {
+        if self.past.swap(past, Ordering::AcqRel) != past
+            && let Some(local) = self.local.get()
+        {
+            tracing::warn!("another server has taken over: what is held is let go of and compared");
+            local.doubts_all();
+        }
+    }
+
     /// Lets go of runs that are held in this member's name without its knowing.
-    pub(crate) async fn recover_runs(self: Arc<Self>) {
+    pub(crate) async fn recover_runs(self: &Arc<Self>) {
         let Some(local) = self.local.get() else { return };
         let mut pages = self.open_runs();
         while let Some(heads) = self.turn_page(&mut pages).await {
             let lost = heads.into_iter().filter(|head| !local.holds(head.run));
             for (run, holder) in lost.map(|head| (head.run, head.holder)) {
-                let Some(fence) = holder.filter(|fence| self.is_claim(fence)) else { continue };
+                let Some(fence) = holder.filter(|fence| fence.epoch == self.epoch()) else {
+                    continue;
+                };
                 if let Err(error) = self.release(run, fence).await {
                     tracing::warn!(%run, %error, "a lost run could not be let go of");
                 }
@@ -35,19 +51,53 @@ impl Core {
 
     /// Gives activities of a queue back that were started in this member's name without its
     /// knowing. Their runs may have closed meanwhile, so they are looked for by who has them.
-    pub(crate) async fn recover_activities(self: Arc<Self>, queue: Queue) {
-        let own = match self.inventory().await {
-            Ok(own) => own,
-            Err(error) => return tracing::warn!(%error, "lost attempts could not be looked for"),
+    pub(crate) async fn recover_activities(&self, queue: &Queue) {
+        match self.started().await {
+            Ok(rows) => {
+                for row in rows.iter().filter(|row| row.spec.queue == *queue) {
+                    self.recover(row).await;
+                }
+            }
+            Err(error) => tracing::warn!(%error, "lost attempts could not be looked for"),
+        }
+    }
+
+    /// Those of some attempts, known to have begun before, that do not stand in this member's name.
+    pub(crate) async fn strays(
+        &self,
+        mut attempts: Vec<(AttemptRef, Fence)>,
+    ) -> Vec<(AttemptRef, Fence)> {
+        let rows = match self.started().await {
+            Ok(rows) => rows,
+            Err(error) => {
+                tracing::warn!(%error, "attempts could not be compared");
+                return Vec::new();
+            }
         };
-        let runs: BTreeSet<RunId> = own.into_iter().map(|(run, _)| run).collect();
+        let stands = |row: &ActivityRow| match &row.live.started()?.holder {
+            Holder::Native(fence) => Some((row.run, row.activity, row.live.attempt, *fence)),
+            Holder::Remote { .. } => None,
+        };
+        let stand: BTreeSet<_> = rows.iter().filter_map(stands).collect();
+        attempts
+            .retain(|(own, fence)| !stand.contains(&(own.run, own.activity, own.attempt, *fence)));
+        attempts
+    }
+
+    /// The activities of every run that has a started attempt of this member.
+    async fn started(&self) -> Result<Vec<ActivityRow>> {
+        let runs: BTreeSet<RunId> =
+            self.inventory().await?.into_iter().map(|(run, _)| run).collect();
+        let mut rows = Vec::new();
         for run in runs.into_iter().map(RunKey::Run) {
             let read = Read { activities_max: usize::MAX, ..Read::head(run) };
-            let Ok(read) = self.read(read).await else { continue };
-            for row in read.activities.iter().filter(|row| row.spec.queue == queue) {
-                self.recover(row).await;
+            match self.read(read).await {
+                Ok(read) => rows.extend(read.activities),
+                Err(Error::NotFound(_)) => {}
+                Err(error) => return Err(error),
             }
         }
+        Ok(rows)
     }
 
     async fn recover(&self, row: &ActivityRow) {
@@ -56,8 +106,9 @@ impl Core {
         };
         let (run, activity, attempt) = (row.run, row.activity, row.live.attempt);
         let attempt = AttemptRef { run, activity, attempt };
-        let known = self.local.get().is_some_and(|local| local.knows(attempt));
-        if known || !self.is_claim(fence) {
+        // In this order: an attempt is known before it is on its way no more.
+        let is_sent = fence.epoch != self.epoch() || self.fences.is_sent(fence);
+        if is_sent || self.local.get().is_some_and(|local| local.knows(attempt, *fence)) {
             return;
         }
         let end = AttemptEnd {
@@ -72,11 +123,6 @@ impl Core {
         if let Err(error) = self.settle(end).await {
             tracing::warn!(?attempt, %error, "a lost attempt could not be given back");
         }
-    }
-
-    /// Whether a lease was made by a claim of this opening of the store.
-    fn is_claim(&self, fence: &Fence) -> bool {
-        fence.epoch == self.epoch() && fence.counter < OWN_FENCES
     }
 
     /// Every open run, page by page.

@@ -18,7 +18,7 @@ use bowline_core::{
     planted::{Defect, planted},
 };
 use bowline_store::{
-    Commit, Committed, Error as StoreError, Foreseen, Posted, Posting, Read, RunKey,
+    Commit, Committed, Error as StoreError, Foreseen, Posted, Posting, Read, RunKey, Subtree,
 };
 pub use cancel::{CancelRequest, CancelledOne};
 pub use prepare::Prepared;
@@ -218,7 +218,12 @@ impl Core {
         tokio::select! {
             biased;
             closed = closed => match closed {
-                Ok(_) | Err(Error::NotFound(_)) => Ok(id),
+                Ok(_) => Ok(id),
+                // It was closed and forgotten, which leaves the receipt; or a server has taken over
+                // that knows of neither.
+                Err(Error::NotFound(_)) => {
+                    self.leftovers(Subtree::Outline(id)).await.map(|_| id)
+                }
                 Err(error) => Err(error),
             },
             () = late => Err(Error::TimedOut("the termination was taken and is durable, but")),

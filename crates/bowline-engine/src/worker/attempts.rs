@@ -110,7 +110,10 @@ impl Attempts {
         if let Some((deadline, cause)) = state.draining.clone() {
             attempt.tell(Notice::Drain { cause, deadline });
         }
-        state.running.insert(key, attempt);
+        // One of the same number is of a past that nobody knows any more, and its fence with it.
+        let stray = state.running.insert(key, attempt);
+        drop(state);
+        stray.iter().for_each(stop_lost);
         None
     }
 
@@ -168,15 +171,27 @@ impl Attempts {
         }
     }
 
-    /// Whether an attempt runs here, or its end is being written.
-    pub(super) fn knows(&self, attempt: AttemptRef) -> bool {
+    /// Whether an attempt runs here under this fence, or its end is being written.
+    pub(super) fn knows(&self, attempt: AttemptRef, fence: Fence) -> bool {
         let (state, key) = (self.state.lock(), key(attempt));
-        state.running.contains_key(&key) || state.settling.contains_key(&key)
+        state.runs(key, fence).is_some() || state.settling.contains_key(&key)
+    }
+
+    /// Every attempt that runs here.
+    pub(super) fn running(&self) -> Vec<(AttemptRef, Fence)> {
+        let state = self.state.lock();
+        state.running.iter().map(|(key, own)| (reference(*key), own.fence())).collect()
     }
 
     /// An attempt belongs to somebody else now, or to nobody: its code is told to stop.
     pub(super) fn lost(&self, attempt: AttemptRef) {
         let attempt = self.state.lock().running.get(&key(attempt)).cloned();
+        attempt.iter().for_each(stop_lost);
+    }
+
+    /// The same for one under this fence, and for no other of its number.
+    pub(super) fn strayed(&self, attempt: AttemptRef, fence: Fence) {
+        let attempt = self.state.lock().runs(key(attempt), fence).cloned();
         attempt.iter().for_each(stop_lost);
     }
 
@@ -202,6 +217,11 @@ fn stop_lost(attempt: &Attempt) {
 }
 
 impl State {
+    /// An attempt that runs here, if it does so under this fence.
+    fn runs(&self, key: AttemptKey, fence: Fence) -> Option<&Attempt> {
+        self.running.get(&key).filter(|attempt| attempt.fence() == fence)
+    }
+
     /// Memory has a bound in time as well as in number.
     fn forget(&mut self, now: Time) {
         if self.early.len() >= limits::NOTICES / 2 {
@@ -294,7 +314,10 @@ impl Worker {
         let mut state = self.attempts.state.lock();
         // It counts as running until it counts as settling: somebody may wait for neither.
         let is_first = !state.settling.contains_key(&key);
-        let attempt = state.running.remove(&key);
+        let attempt = state.runs(key, end.fence).cloned();
+        if attempt.is_some() {
+            state.running.remove(&key);
+        }
         let foreseen = attempt.filter(|_| is_plain(&end)).and_then(|attempt| {
             attempt.foresee(self.identity.clone(), end.report(self.core.now()))
         });

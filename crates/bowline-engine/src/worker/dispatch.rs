@@ -80,7 +80,8 @@ pub(super) async fn turns(worker: Arc<Worker>) {
                         worker.threads.claimed(lease, place).await;
                     }
                     if claimed.is_unsure {
-                        worker.core.spawn(worker.core.clone().recover_runs());
+                        let core = worker.core.clone();
+                        worker.core.spawn(async move { core.recover_runs().await });
                     }
                     full
                 }
@@ -128,6 +129,7 @@ pub(super) async fn activities(worker: Arc<Worker>, queue: Queue) {
     loop {
         let mut permits = lane.slots.reserve(limits::CLAIM_ACTIVITIES).await;
         lane.bell.behind.store(false, Ordering::Release);
+        let claims = lane.claims.lock().await;
         let claimed = match worker.dispatch.is_draining() {
             true => Claimed { items: Vec::new(), is_unsure: false },
             false => {
@@ -151,8 +153,9 @@ pub(super) async fn activities(worker: Arc<Worker>, queue: Queue) {
         }
         if claimed.is_unsure {
             // Before the next claim: what that one takes must not be mistaken for lost.
-            worker.core.clone().recover_activities(queue.clone()).await;
+            worker.core.recover_activities(&queue).await;
         }
+        drop(claims);
         drop(permits);
         if more {
             lane.bell.behind.store(true, Ordering::Release);

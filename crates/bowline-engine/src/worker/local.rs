@@ -66,8 +66,8 @@ impl Local for Worker {
         self.threads.holds(run)
     }
 
-    fn knows(&self, attempt: AttemptRef) -> bool {
-        self.attempts.knows(attempt)
+    fn knows(&self, attempt: AttemptRef, fence: Fence) -> bool {
+        self.attempts.knows(attempt, fence)
     }
 
     fn leaks(&self) -> bool {
@@ -105,6 +105,11 @@ impl Local for Worker {
     fn all_lost(&self, epoch: Epoch) {
         self.attempts.all_lost(epoch);
         self.threads.forget(epoch);
+    }
+
+    fn doubts_all(&self) {
+        let Some(worker) = self.itself.upgrade() else { return };
+        self.core.spawn(async move { worker.compare().await });
     }
 
     fn rest(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
@@ -148,12 +153,15 @@ impl Local for Worker {
         }
         self.activities.find(name)?;
         let permit = lane.slots.take(1).pop()?;
-        let fence = self.core.new_fence();
-        Some(Reservation { fence, worker: self.identity.clone(), permit })
+        let (sent, worker) = (self.core.send_fence(), self.identity.clone());
+        Some(Reservation { sent, worker, permit })
     }
 
     fn begin(&self, reservation: Reservation, assignment: Assignment) {
-        self.run(assignment, reservation.permit);
+        let Reservation { sent, permit, .. } = reservation;
+        self.run(assignment, permit);
+        // Not before the attempt is known here.
+        drop(sent);
     }
 }
 
@@ -168,6 +176,22 @@ impl Worker {
             && let Some(worker) = self.itself.upgrade()
         {
             worker.settle(end);
+        }
+    }
+
+    /// Lets go of every run, whose next turn is then about what is stored; and compares attempts
+    /// that run here with those that stand in this member's name.
+    async fn compare(&self) {
+        let running = self.attempts.running();
+        self.threads.let_go_of_all().await;
+        self.core.recover_runs().await;
+        for (queue, lane) in &self.queues {
+            // What a claim has taken and not yet handed over must not be mistaken for lost.
+            let _no_claims = lane.claims.lock().await;
+            self.core.recover_activities(queue).await;
+        }
+        for (attempt, fence) in self.core.strays(running).await {
+            self.attempts.strayed(attempt, fence);
         }
     }
 

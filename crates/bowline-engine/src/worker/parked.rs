@@ -115,7 +115,8 @@ impl Worker {
                 self.threads.claimed(lease, place).await;
             }
             if taken.is_unsure {
-                self.core.spawn(self.core.clone().recover_runs());
+                let core = self.core.clone();
+                self.core.spawn(async move { core.recover_runs().await });
             }
         }
     }

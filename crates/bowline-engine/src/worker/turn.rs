@@ -60,6 +60,8 @@ pub(super) enum Work {
     Forget(Epoch),
     /// A held run was closed by somebody else.
     Closed(RunId),
+    /// Nobody knows whether a run that is held is stored as it is known here.
+    LetGo(RunId),
     /// A held run's code was woken by something that is in no history.
     Intruded(RunId),
     /// A query of a run, if it is held here.
@@ -288,6 +290,13 @@ impl Threads {
             let seat = seat.read();
             seat.shared.forget(epoch);
             let _ = seat.mailbox.try_send(Work::Forget(epoch));
+        }
+    }
+
+    /// Lets go of every run that is held now.
+    pub(super) async fn let_go_of_all(&self) {
+        for run in self.held() {
+            self.seat_of(run).send(Work::LetGo(run)).await;
         }
     }
 

@@ -64,6 +64,7 @@ mod seat;
 mod setup;
 mod slice;
 mod slots;
+mod standby;
 mod starting;
 mod stuck;
 mod support;

@@ -27,6 +27,17 @@ pub fn epochs_rise_across_openings(harness: &dyn Harness) {
     assert!(epochs.is_sorted_by(|a, b| a < b), "{epochs:?}");
 }
 
+/// Whatever is written, and whoever opens it again, a store that nothing has taken the place of is
+/// of one past.
+pub fn a_store_that_stays_is_of_one_past(harness: &dyn Harness) {
+    let mut world = World::new(harness);
+    let past = world.renew(world.renewal()).past;
+    begun(&world);
+    assert_eq!(world.renew(world.renewal()).past, past);
+    world.reopen();
+    assert_eq!(world.renew(world.renewal()).past, past);
+}
+
 /// A heartbeat says that the attempt lives, and keeps what it says about its progress.
 pub fn a_heartbeat_is_kept(harness: &dyn Harness) {
     let world = World::new(harness);

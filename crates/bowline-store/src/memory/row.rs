@@ -14,7 +14,7 @@ use crate::{
     Error, Head, Item, ReceiptRow, Result, RunKey, Snapshot, left_by, ready::Mark, runs_on,
 };
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     pub(super) epoch: Epoch,
     pub(super) runs: BTreeMap<RunId, Run>,
@@ -28,7 +28,7 @@ pub(super) struct Rows {
     pub(super) items: BTreeMap<(String, String), Item>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) head: Head,
     pub(super) request_id: RequestId,
@@ -43,7 +43,7 @@ pub(super) struct Run {
     pub(super) never_started: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Activity {
     pub(super) spec: Arc<ActivitySpec>,
     pub(super) live: ActivityLive,

@@ -57,7 +57,7 @@ impl Starts {
             run,
             activity,
             attempt,
-            fence: reservation.fence,
+            fence: reservation.sent.fence,
             workflow_id: self.workflow_id.clone(),
             workflow: self.workflow.clone(),
             scheduled_at: self.now,
@@ -109,7 +109,7 @@ impl Starts {
         for (activity, (reservation, _)) in self.reserved {
             let end = AttemptEnd {
                 attempt: AttemptRef { run, activity, attempt: 1 },
-                fence: reservation.fence,
+                fence: reservation.sent.fence,
                 ending: Ending::Returned,
                 runs_on: false,
                 rung: None,
@@ -234,7 +234,7 @@ fn reserve(
     starts: &mut Starts,
 ) -> Option<StartNow> {
     let reservation = core.local.get()?.reserve(&spec.queue, &spec.name)?;
-    let holder = Holder::Native(reservation.fence);
+    let holder = Holder::Native(reservation.sent.fence);
     let worker = reservation.worker.clone();
     starts.reserved.insert(activity, (reservation, spec.clone()));
     Some(StartNow { holder, worker })

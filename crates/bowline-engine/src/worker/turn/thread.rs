@@ -137,6 +137,7 @@ impl Thread {
                 Work::Committed(run, fence, done) => self.committed(run, fence, *done),
                 Work::Forget(epoch) => self.cache.forget(epoch),
                 Work::Closed(run) => self.forget(run),
+                Work::LetGo(run) => drop(self.let_go(run)),
                 Work::Intruded(run) => self.intruded(run),
                 Work::MakeRoom => {}
                 Work::Query(run, name, input, reply) => {
