@@ -22,10 +22,10 @@ pub(crate) const COMMAND: Command = Command {
     help: || {
         "Usage: cargo xtask soak --hours N [--report FILE]\n\n\
          Several processes work on one Postgres. They are killed and stopped, their connections \
-         are cut, delayed, half closed and left silent, and the database is stopped and killed; \
-         again and again, each time with other choices, until the time is over. N may be a \
-         fraction: 0.1 is six minutes. The report goes to FILE, or to soak/report.md in the target \
-         folder; what a broken storm has said stands beside it.\n\n\
+         are cut, delayed, half closed and left silent, and the database is stopped, killed, and \
+         replaced by a standby that lags; again and again, each time with other choices, until the \
+         time is over. N may be a fraction: 0.1 is six minutes. The report goes to FILE, or to \
+         soak/report.md in the target folder; what a broken storm has said stands beside it.\n\n\
          It fails if a promise was broken."
             .to_owned()
     },
@@ -37,6 +37,7 @@ const STORMS: &[(&str, &str)] = &[
     ("kill", "kill::whatever_is_killed_everything_acknowledged_comes_to_its_end"),
     ("outage", "outage::a_database_that_comes_and_goes_stops_nothing_and_loses_nothing"),
     ("storm", "storm::connections_that_break_at_the_worst_moment_break_no_promise"),
+    ("standby", "standby::a_standby_that_lags_takes_over_and_nothing_is_mixed_up"),
     ("hang", "hang::whatever_hangs_under_load_everything_acknowledged_comes_to_its_end"),
 ];
 

@@ -52,7 +52,35 @@ fn program(name: &str) -> Command {
 }
 
 impl Cluster {
+    /// A server with an empty database.
     pub(crate) fn start() -> Self {
+        let mut cluster = Self::prepare();
+        let mut initdb = program("initdb");
+        initdb.args(["-U", "bowline", "-A", "trust", "-E", "UTF8", "--no-sync", "-D"]);
+        cluster.make(initdb);
+        cluster.up();
+        cluster
+    }
+
+    /// A standby of another one, which follows it as fast as it can.
+    pub(crate) fn follow(primary: &Self) -> Self {
+        let mut cluster = Self::prepare();
+        let mut copy = program("pg_basebackup");
+        copy.args(["-h", "127.0.0.1", "-p", &primary.port.to_string(), "-U", "bowline"]);
+        copy.args(["-R", "-X", "stream", "-c", "fast", "--no-sync", "-D"]);
+        cluster.make(copy);
+        cluster.up();
+        cluster
+    }
+
+    /// Has a program make the folder of the data.
+    fn make(&self, mut program: Command) {
+        program.arg(self.folder.join("data")).current_dir("/");
+        let made = program.output().expect("it can be run");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+
+    fn prepare() -> Self {
         let base = PathBuf::from(required("BOWLINE_TEST_POSTGRES_FOLDER"));
         let made = tempfile::Builder::new().prefix("chaos-").tempdir_in(base);
         let folder = made.expect("there is room for a folder").keep();
@@ -62,14 +90,11 @@ impl Cluster {
         let mut leash = Command::new("sh");
         leash.args(["-c", LEASH]).stdin(Stdio::piped()).env("folder", &folder).process_group(0);
         let leash = leash.spawn().expect("a shell");
-        let mut cluster = Self { folder, port: port(), server: None, leash };
-        let mut initdb = program("initdb");
-        initdb.args(["-U", "bowline", "-A", "trust", "-E", "UTF8", "--no-sync", "-D"]);
-        initdb.arg(cluster.folder.join("data")).current_dir("/");
-        let made = initdb.output().expect("initdb can be run");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        cluster.up();
-        cluster
+        Self { folder, port: port(), server: None, leash }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) fn url(&self) -> String {
@@ -106,8 +131,8 @@ impl Cluster {
 
     fn is_ready(&self) -> bool {
         let file = std::fs::read_to_string(self.folder.join("data/postmaster.pid"));
-        let is_ready =
-            file.is_ok_and(|text| text.lines().nth(7).is_some_and(|s| s.trim() == "ready"));
+        let is_in = |text: &str| matches!(text.trim(), "ready" | "standby");
+        let is_ready = file.is_ok_and(|text| text.lines().nth(7).is_some_and(is_in));
         is_ready && TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok()
     }
 

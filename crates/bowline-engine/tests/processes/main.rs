@@ -19,6 +19,7 @@ mod rolling;
 mod schema;
 mod skew;
 mod soak;
+mod standby;
 mod storm;
 mod tls;
 mod unseen;

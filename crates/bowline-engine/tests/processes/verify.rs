@@ -84,15 +84,25 @@ pub(crate) async fn all_runs(engine: &Engine) -> Vec<Head> {
     }
 }
 
-/// Runs that wait are told to go on.
-async fn finish(engine: &Engine, head: &Head) {
-    let run = head.run;
-    assert!(head.quarantine.is_none(), "{:?}", head.quarantine);
+/// Runs that wait are told to go on, whatever they were told before.
+pub(crate) async fn all_go_on(engine: &Engine) {
+    for head in all_runs(engine).await {
+        go_on(engine, &head).await;
+    }
+}
+
+async fn go_on(engine: &Engine, head: &Head) {
     if head.status.is_open() && head.name.as_str() == "order" {
         let signal = Signal { name: "go".into(), ..Signal::default() };
         // It may have closed by itself meanwhile.
-        let _ = engine.signal(run, signal).await;
+        let _ = engine.signal(head.run, signal).await;
     }
+}
+
+async fn finish(engine: &Engine, head: &Head) {
+    let run = head.run;
+    assert!(head.quarantine.is_none(), "{:?}", head.quarantine);
+    go_on(engine, head).await;
     let ended = tokio::time::timeout(PATIENCE, engine.outcome(run)).await;
     if ended.is_err() {
         let now = engine.head(run).await.expect("the run is there");
