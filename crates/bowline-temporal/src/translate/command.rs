@@ -83,10 +83,10 @@ fn one(
         A::ModifyWorkflowPropertiesCommandAttributes(a) => (record::memo(a), None),
         A::StartChildWorkflowExecutionCommandAttributes(a) => child::start(a, new_run())?,
         A::RequestCancelExternalWorkflowExecutionCommandAttributes(a) => {
-            (external::cancel(a, new_run())?, None)
+            external::cancel(a, new_run())?
         }
         A::SignalExternalWorkflowExecutionCommandAttributes(a) => {
-            (external::signal(a, new_run())?, None)
+            external::signal(a, new_run())?
         }
         A::ProtocolMessageCommandAttributes(a) => {
             let message = messages.remove(a.message_id.as_str());

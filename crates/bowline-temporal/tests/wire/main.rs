@@ -4,6 +4,7 @@
 mod bad_input;
 mod cron;
 mod eager;
+mod external;
 mod fuzz;
 mod lists;
 mod metrics;
