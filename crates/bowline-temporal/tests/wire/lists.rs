@@ -176,3 +176,71 @@ async fn a_terminated_run_is_closed_when_the_answer_comes() {
     let refused = world.call::<_, TerminateWorkflowExecutionResponse>(again).await;
     assert_eq!(refused.expect_err("it is closed").code(), tonic::Code::NotFound);
 }
+
+/// What a run does not have is neither more nor less than anything: only `IS NULL` finds it.
+#[tokio::test]
+async fn a_field_that_a_run_lacks_is_not_compared() {
+    let world = World::new().await;
+    world.start(start(SPACE, "closed")).await;
+    world.terminate("closed").await;
+    world.start(start(SPACE, "open")).await;
+    assert!(found(&world, "CloseTime <= '2020-01-01T00:00:00Z'").await.is_empty());
+    assert_eq!(found(&world, "CloseTime >= '2020-01-01T00:00:00Z'").await, ["closed"]);
+    assert!(found(&world, "NOT CloseTime >= '2020-01-01T00:00:00Z'").await.is_empty());
+    assert_eq!(found(&world, "ExecutionDuration >= 0").await, ["closed"]);
+    assert!(found(&world, "Missing >= 1 OR Missing <= 1").await.is_empty());
+    assert_eq!(found(&world, "CloseTime IS NULL").await, ["open"]);
+}
+
+/// Times and spans in all forms that clients write.
+#[tokio::test]
+async fn spans_and_times_are_read_in_every_form() {
+    let world = World::new().await;
+    world.start(start(SPACE, "w")).await;
+    world.terminate("w").await;
+    for query in [
+        "ExecutionDuration < '10h5m0.5s'",
+        "ExecutionDuration < '10:00:00'",
+        "ExecutionDuration < 36000000000000",
+        "ExecutionDuration >= '0s'",
+        "StartTime > 1577836800000000000",
+        "CloseTime > '2020-01-01T00:00:00+02:00'",
+    ] {
+        assert_eq!(found(&world, query).await, ["w"], "{query}");
+    }
+    for query in ["ExecutionDuration > '10h'", "ExecutionDuration > '10:00:00'"] {
+        assert!(found(&world, query).await.is_empty(), "{query}");
+    }
+}
+
+/// What cannot be compared is refused, and neither matches everything nor nothing.
+#[tokio::test]
+async fn a_value_that_does_not_read_is_refused() {
+    let world = World::new().await;
+    world.start(start(SPACE, "w")).await;
+    for (query, says) in [
+        ("StartTime >= 'yesterday'", "StartTime"),
+        ("CloseTime <= 'never'", "CloseTime"),
+        ("ExecutionTime BETWEEN '2020-01-01T00:00:00Z' AND 'x'", "ExecutionTime"),
+        ("ExecutionDuration > 'long'", "ExecutionDuration"),
+        ("HistoryLength >= 'many'", "HistoryLength"),
+        ("HistorySizeBytes != 'big'", "HistorySizeBytes"),
+        ("ExecutionStatus = 'Walking'", "Walking"),
+        ("ExecutionStatus != 'Walking'", "Walking"),
+        ("ExecutionStatus IN ('Running', 'Walking')", "Walking"),
+        ("StateTransitionCount > 1", "StateTransitionCount"),
+        ("BuildIds = 'x'", "BuildIds"),
+        ("workflowid = 'w'", "WorkflowId"),
+        ("StartTime STARTS_WITH '2020'", "StartTime"),
+    ] {
+        let list = ListWorkflowExecutionsRequest {
+            namespace: SPACE.into(),
+            query: query.into(),
+            ..Default::default()
+        };
+        let answer: Result<ListWorkflowExecutionsResponse, _> = world.call(list).await;
+        let status = answer.expect_err(query);
+        assert_eq!(status.code(), tonic::Code::InvalidArgument, "{query}: {status}");
+        assert!(status.message().contains(says), "{query}: {status}");
+    }
+}

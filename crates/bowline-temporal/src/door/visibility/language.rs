@@ -5,6 +5,8 @@
 //! brackets; then `ORDER BY StartTime [ASC|DESC]` (or `ExecutionTime`, `CloseTime`), or
 //! `GROUP BY ExecutionStatus`.
 
+mod field;
+mod span;
 mod term;
 mod word;
 
@@ -96,7 +98,7 @@ impl Query {
 
     /// Whether a run is meant.
     pub(super) fn accepts(&self, head: &Head, kin: &Kin) -> bool {
-        self.condition.as_ref().is_none_or(|condition| condition.accepts(head, kin))
+        self.condition.as_ref().is_none_or(|asked| asked.truth(head, kin) == Some(true))
     }
 
     /// Whether it matters what a run's parent, or the run at the top, is called.
@@ -173,12 +175,14 @@ pub(super) struct Kin {
 }
 
 impl Condition {
-    fn accepts(&self, head: &Head, kin: &Kin) -> bool {
+    /// Yes, no, or neither: what a run lacks cannot be compared, and then neither can what is
+    /// said of it in the negative.
+    fn truth(&self, head: &Head, kin: &Kin) -> Option<bool> {
         match self {
-            Self::Is(term) => term.accepts(head, kin),
-            Self::Not(condition) => !condition.accepts(head, kin),
-            Self::All(all) => all.iter().all(|condition| condition.accepts(head, kin)),
-            Self::Any(any) => any.iter().any(|condition| condition.accepts(head, kin)),
+            Self::Is(term) => term.truth(head, kin),
+            Self::Not(condition) => condition.truth(head, kin).map(|yes| !yes),
+            Self::All(all) => joined(all.iter().map(|one| one.truth(head, kin)), false),
+            Self::Any(any) => joined(any.iter().map(|one| one.truth(head, kin)), true),
         }
     }
 
@@ -189,6 +193,19 @@ impl Condition {
             Self::All(all) | Self::Any(all) => all.iter().any(Self::asks_for_kin),
         }
     }
+}
+
+/// One that is `decisive` decides; where there is none, one that is neither leaves it open.
+fn joined(all: impl Iterator<Item = Option<bool>>, decisive: bool) -> Option<bool> {
+    let mut joined = Some(!decisive);
+    for one in all {
+        match one {
+            Some(truth) if truth == decisive => return Some(decisive),
+            Some(_) => {}
+            None => joined = None,
+        }
+    }
+    joined
 }
 
 fn any(words: &mut Words, depth: usize) -> Result<Condition, String> {

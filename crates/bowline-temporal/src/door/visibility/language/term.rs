@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use bowline_core::{SearchValue, Time};
 use bowline_engine::store::Head;
 
-use super::{Kin, status_name, word::Words};
+use super::{Kin, field, joined, span, status_name, word::Words};
 use crate::{
     door::workflow::begins,
     translate::{time, word},
@@ -42,9 +42,27 @@ impl Value {
         Ok(Self { text, is_quoted })
     }
 
-    /// The moment, where it is one.
+    /// The moment, where it is one: as JSON has it, or in nanoseconds.
     pub(super) fn moment(&self) -> Option<Time> {
-        time::read_moment(&self.text)
+        match self.text.parse::<i64>() {
+            Ok(nanos) if !self.is_quoted => Some(Time(nanos.div_euclid(1_000))),
+            _ => time::read_moment(&self.text),
+        }
+    }
+
+    /// The number, where it is one.
+    pub(super) fn number(&self) -> Option<f64> {
+        self.text.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// The span, where it is one, in nanoseconds.
+    pub(super) fn span(&self) -> Option<i128> {
+        span::read(&self.text)
+    }
+
+    /// As it was written, without quotes.
+    pub(super) fn written(&self) -> &str {
+        &self.text
     }
 
     /// The text, where it is one.
@@ -58,6 +76,8 @@ enum Found {
     Text(String),
     Words(Vec<String>),
     Number(f64),
+    /// In nanoseconds.
+    Span(i128),
     Time(Time),
     Bool(bool),
 }
@@ -67,7 +87,7 @@ impl Term {
     pub(super) fn read(words: &mut Words) -> Result<(Self, bool), String> {
         use Comparison as C;
         let field = words.name()?;
-        check_field(&field)?;
+        field::check(&field)?;
         let (comparison, negated) = if words.takes("=") {
             (C::Equal(Value::read(words)?), false)
         } else if words.takes("!=") || words.takes("<>") {
@@ -88,28 +108,31 @@ impl Term {
             let not = words.takes("NOT");
             (of_words(words)?, not)
         };
+        field::check_values(&field, &comparison)?;
         Ok((Self { field, comparison }, negated))
     }
 
-    /// Whether it is true of a run. What a run does not have is only null.
-    pub(super) fn accepts(&self, head: &Head, kin: &Kin) -> bool {
+    /// Whether it is true of a run, where that can be said: what a run does not have is only null,
+    /// and what does not read as a value of the field's type is neither more nor less than it.
+    pub(super) fn truth(&self, head: &Head, kin: &Kin) -> Option<bool> {
         let Some(found) = found(head, kin, &self.field) else {
-            return matches!(self.comparison, Comparison::Null);
+            return matches!(self.comparison, Comparison::Null).then_some(true);
         };
         match &self.comparison {
-            Comparison::Null => false,
+            Comparison::Null => Some(false),
             Comparison::Equal(value) => found.equals(value),
-            Comparison::In(values) => values.iter().any(|value| found.equals(value)),
-            Comparison::Less(value) => found.order(value) == Some(Ordering::Less),
-            Comparison::More(value) => found.order(value) == Some(Ordering::Greater),
+            Comparison::In(values) => joined(values.iter().map(|value| found.equals(value)), true),
+            Comparison::Less(value) => found.order(value).map(Ordering::is_lt),
+            Comparison::More(value) => found.order(value).map(Ordering::is_gt),
             Comparison::Between(low, high) => {
-                let from = found.order(low).is_some_and(Ordering::is_ge);
-                from && found.order(high).is_some_and(Ordering::is_le)
+                let bounds =
+                    [found.order(low).map(Ordering::is_ge), found.order(high).map(Ordering::is_le)];
+                joined(bounds.into_iter(), false)
             }
             Comparison::StartsWith(value) => match &found {
-                Found::Text(text) => text.starts_with(&value.text),
-                Found::Words(words) => words.iter().any(|word| word.starts_with(&value.text)),
-                _ => false,
+                Found::Text(text) => Some(text.starts_with(&value.text)),
+                Found::Words(words) => Some(words.iter().any(|word| word.starts_with(&value.text))),
+                _ => None,
             },
         }
     }
@@ -134,14 +157,6 @@ fn of_words(words: &mut Words) -> Result<Comparison, String> {
     Ok(Comparison::In(values))
 }
 
-/// Fields that Temporal has and this server does not keep for lists.
-fn check_field(field: &str) -> Result<(), String> {
-    match field == "BuildIds" {
-        true => Err(format!("invalid query: runs cannot be found by {field} yet")),
-        false => Ok(()),
-    }
-}
-
 fn found(head: &Head, kin: &Kin, field: &str) -> Option<Found> {
     let count = |number: u64| Found::Number(number as f64);
     Some(match field {
@@ -154,7 +169,7 @@ fn found(head: &Head, kin: &Kin, field: &str) -> Option<Found> {
         "ExecutionTime" => Found::Time(begins(head)),
         "CloseTime" => Found::Time(head.closed_at?),
         "ExecutionDuration" => {
-            count(u64::try_from(head.closed_at?.since(begins(head)).as_nanos()).ok()?)
+            Found::Span(i128::try_from(head.closed_at?.since(begins(head)).as_nanos()).ok()?)
         }
         "HistoryLength" => count(head.next_event.0 - 1),
         "HistorySizeBytes" => count(head.history_bytes),
@@ -178,19 +193,20 @@ fn found(head: &Head, kin: &Kin, field: &str) -> Option<Found> {
 }
 
 impl Found {
-    fn equals(&self, value: &Value) -> bool {
+    fn equals(&self, value: &Value) -> Option<bool> {
         match self {
-            Self::Words(words) => words.contains(&value.text),
-            Self::Bool(yes) => value.text.eq_ignore_ascii_case(&yes.to_string()),
-            _ => self.order(value) == Some(Ordering::Equal),
+            Self::Words(words) => Some(words.contains(&value.text)),
+            Self::Bool(yes) => Some(*yes == value.text.to_ascii_lowercase().parse::<bool>().ok()?),
+            _ => self.order(value).map(Ordering::is_eq),
         }
     }
 
     fn order(&self, value: &Value) -> Option<Ordering> {
         match self {
             Self::Text(text) => Some(text.as_str().cmp(value.text.as_str())),
-            Self::Number(number) => number.partial_cmp(&value.text.parse().ok()?),
-            Self::Time(at) => Some(at.cmp(&time::read_moment(&value.text)?)),
+            Self::Number(number) => number.partial_cmp(&value.number()?),
+            Self::Span(nanos) => Some(nanos.cmp(&value.span()?)),
+            Self::Time(at) => Some(at.cmp(&value.moment()?)),
             Self::Words(_) | Self::Bool(_) => None,
         }
     }
