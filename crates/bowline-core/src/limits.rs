@@ -34,6 +34,8 @@ pub const UNREAD_LARGE: u64 = 64 * 1024;
 pub const SEARCH_MAX: usize = 100;
 /// How many bytes one search attribute may have.
 pub const SEARCH_BYTES_MAX: usize = 2 * 1024;
+/// How many bytes may travel around the value of a search attribute: its type, its encoding.
+pub const SEARCH_AROUND_MAX: usize = 1024;
 /// How many carried-out requests a run remembers, so that a repeated one counts once.
 pub const REQUESTS_MAX: usize = 10_000;
 /// How many events a history may have before the run is terminated.

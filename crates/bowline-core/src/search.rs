@@ -47,13 +47,17 @@ pub struct SearchField {
 impl SearchField {
     /// About how many bytes it takes.
     pub fn len(&self) -> usize {
-        let own = match &self.value {
+        self.value_len().max(self.wire.as_ref().map_or(0, Blob::len))
+    }
+
+    /// About how many bytes its value takes, without what travels around it.
+    pub fn value_len(&self) -> usize {
+        match &self.value {
             SearchValue::Keyword(text) | SearchValue::Text(text) => text.len(),
             SearchValue::Keywords(words) => words.iter().map(String::len).sum(),
             SearchValue::Int(_) | SearchValue::Double(_) | SearchValue::Time(_) => 8,
             SearchValue::Bool(_) => 1,
-        };
-        own.max(self.wire.as_ref().map_or(0, Blob::len))
+        }
     }
 
     /// True if it says nothing.

@@ -26,7 +26,9 @@ pub(super) fn call(input: &Option<Payload>, header: &Fields) -> Result<(), Refus
 /// What is wrong with the search attributes of a run, if anything.
 pub(super) fn search(search: &SearchAttributes) -> Option<&'static str> {
     let long = |(key, field): (&String, &SearchField)| {
-        key.len() > limits::TEXT_MAX || field.len() > limits::SEARCH_BYTES_MAX
+        key.len() > limits::TEXT_MAX
+            || field.value_len() > limits::SEARCH_BYTES_MAX
+            || field.len() > limits::SEARCH_BYTES_MAX + limits::SEARCH_AROUND_MAX
     };
     match search.len() > limits::SEARCH_MAX {
         true => Some("there are more than 100 of them"),

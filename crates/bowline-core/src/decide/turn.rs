@@ -81,6 +81,8 @@ pub struct FailTurn {
     pub fault: TurnFault,
     /// Why, in detail.
     pub failure: Option<Failure>,
+    /// What the door wants to have stored with the event.
+    pub wire: Option<Blob>,
 }
 
 /// What became of an answer.

@@ -9,7 +9,8 @@ use prost::Message;
 use temporalio_protos::temporal::api::{
     enums::v1::{TaskQueueKind, VersioningBehavior},
     history::v1::{
-        HistoryEvent, WorkflowTaskCompletedEventAttributes, history_event::Attributes as Kept,
+        HistoryEvent, WorkflowTaskCompletedEventAttributes, WorkflowTaskFailedEventAttributes,
+        history_event::Attributes as Kept,
     },
     taskqueue::v1::{StickyExecutionAttributes, TaskQueue},
     workflowservice::v1::*,
@@ -82,6 +83,7 @@ async fn give_back(engine: Engine, token: Blob) {
         worker: Identity::default(),
         fault: TurnFault::StickyReset,
         failure: Some(Failure::new("the worker had gone when its turn was ready")),
+        wire: None,
     };
     if let Err(error) = engine.fail_turn(token.as_slice(), fail).await {
         tracing::debug!(%error, "a turn that nobody was there for waits until its time is up");
@@ -142,9 +144,7 @@ pub(super) async fn complete(
     let request = request.into_inner();
     let space = door.space(&request.namespace).await?;
     space.token(&request.task_token)?;
-    let new_run = || space.engine.mint();
-    let commands = command::take(&request.commands, &request.messages, &new_run)
-        .map_err(|why| status::invalid(format!("BadRequest: {why}")))?;
+    let commands = commands(&space, &request).await?;
     let (workers, activities) = (&door.inner.workers, command::eager(&request.commands));
     let (key, said) = (&request.worker_instance_key, &request.worker_control_task_queue);
     let control = match activities.is_empty() {
@@ -188,6 +188,33 @@ pub(super) async fn complete(
         })
     })
     .await
+}
+
+/// What an answer asks for. What cannot be is the fault of the code that asks: its turn fails, with
+/// a cause that history keeps, as it does where the run's state refuses a command.
+async fn commands(
+    space: &Space,
+    request: &RespondWorkflowTaskCompletedRequest,
+) -> Answer<Vec<Asked>> {
+    let new_run = || space.engine.mint();
+    let asked = command::take(&request.commands, &request.messages, space.name(), &new_run);
+    let (fault, why) = match asked {
+        Ok(asked) => return Ok(asked),
+        Err(command::Bad::Call(why)) => {
+            return Err(status::invalid(format!("BadRequest: {why}")));
+        }
+        Err(command::Bad::Turn(fault, why)) => (fault, why),
+    };
+    let text = format!("{}: {why}", word::fault_name(fault));
+    let fail = |token: Token| FailTurn {
+        token,
+        worker: request.identity.as_str().into(),
+        fault,
+        failure: Some(Failure::new(text.clone())),
+        wire: None,
+    };
+    space.engine.fail_turn(&request.task_token, fail).await.map_err(status::of)?;
+    Err(status::invalid(text))
 }
 
 async fn answered(
@@ -286,9 +313,20 @@ pub(super) async fn fail(
         worker: request.identity.as_str().into(),
         fault: word::take_fault(request.cause),
         failure: request.failure.as_ref().map(failure::take),
+        wire: named(request.cause),
     };
     space.engine.fail_turn(&request.task_token, fail).await.map_err(status::of)?;
     Ok(RespondWorkflowTaskFailedResponse {})
+}
+
+/// The cause in the worker's own word: there are more of them than this server has rules for.
+fn named(cause: i32) -> Option<Blob> {
+    let kept = WorkflowTaskFailedEventAttributes { cause, ..Default::default() };
+    let event = HistoryEvent {
+        attributes: Some(Kept::WorkflowTaskFailedEventAttributes(kept)),
+        ..Default::default()
+    };
+    (cause != 0).then(|| event.encode_to_vec().into())
 }
 
 /// A worker has thrown a run out of its cache.

@@ -12,7 +12,7 @@ mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bowline_core::{ActivityId, Asked, Blob, Command, EventId, RunId};
+use bowline_core::{ActivityId, Asked, Blob, Command, EventId, RunId, TurnFault};
 use prost::Message as _;
 use temporalio_protos::temporal::api::{
     command::v1::{self as wire, command::Attributes},
@@ -22,26 +22,36 @@ use temporalio_protos::temporal::api::{
 
 use super::{time, update};
 
-/// What a turn's answer asks for, in order.
+/// Why nothing of an answer may be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bad {
+    /// It is in no words that this server has: the call is wrong, and the turn stays out.
+    Call(String),
+    /// A command says something that cannot be: the turn has failed, for this cause.
+    Turn(TurnFault, String),
+}
+
+/// What a turn's answer asks for, in order, of a run in the namespace `space`.
 ///
 /// # Errors
 /// Names what cannot be read: nothing of the answer may then be taken.
 pub(crate) fn take(
     commands: &[wire::Command],
     messages: &[Message],
+    space: &str,
     new_run: &dyn Fn() -> RunId,
-) -> Result<Vec<Asked>, String> {
+) -> Result<Vec<Asked>, Bad> {
     let mut left: BTreeMap<&str, &Message> =
         messages.iter().map(|message| (message.id.as_str(), message)).collect();
     let mut asked = Vec::with_capacity(commands.len());
     for command in commands {
-        asked.push(one(command, &mut left, new_run)?);
+        asked.push(one(command, &mut left, space, new_run)?);
     }
     // A message that no command gives a place: a refusal, which leaves no event.
     let placeless = messages.iter().filter(|message| left.contains_key(message.id.as_str()));
     let first: Result<Vec<_>, _> =
         placeless.map(|message| update::take_message(message).map(Asked::from)).collect();
-    let mut all = first?;
+    let mut all = first.map_err(of(TurnFault::BadUpdate))?;
     all.append(&mut asked);
     Ok(all)
 }
@@ -57,14 +67,30 @@ pub(crate) fn eager(commands: &[wire::Command]) -> BTreeSet<ActivityId> {
     wanted.collect()
 }
 
+fn of(fault: TurnFault) -> impl Fn(String) -> Bad {
+    move |why| Bad::Turn(fault, why)
+}
+
+/// Commands reach no further than their run's own namespace.
+fn same_space(named: &str, space: &str) -> Result<(), String> {
+    match named.is_empty() || named == space {
+        true => Ok(()),
+        false => Err(format!("a command cannot reach into the namespace {named:?}")),
+    }
+}
+
 fn one(
     sent: &wire::Command,
     messages: &mut BTreeMap<&str, &Message>,
+    space: &str,
     new_run: &dyn Fn() -> RunId,
-) -> Result<Asked, String> {
+) -> Result<Asked, Bad> {
     use Attributes as A;
-    let unread =
-        || format!("a command of type {} that this server does not know", sent.command_type);
+    use TurnFault as F;
+    let unread = || {
+        let kind = sent.command_type;
+        Bad::Call(format!("a command of type {kind} that this server does not know"))
+    };
     let (command, kept) = match sent.attributes.as_ref().ok_or_else(unread)? {
         A::ScheduleActivityTaskCommandAttributes(a) => activity::schedule(a),
         A::RequestCancelActivityTaskCommandAttributes(a) => (
@@ -79,29 +105,37 @@ fn one(
             (Command::CancelTimerNamed(a.timer_id.as_str().into()), None)
         }
         A::RecordMarkerCommandAttributes(a) => (record::marker(a), None),
-        A::UpsertWorkflowSearchAttributesCommandAttributes(a) => (record::search(a)?, None),
+        A::UpsertWorkflowSearchAttributesCommandAttributes(a) => {
+            (record::search(a).map_err(of(F::BadSearch))?, None)
+        }
         A::ModifyWorkflowPropertiesCommandAttributes(a) => (record::memo(a), None),
-        A::StartChildWorkflowExecutionCommandAttributes(a) => child::start(a, new_run())?,
+        A::StartChildWorkflowExecutionCommandAttributes(a) => {
+            same_space(&a.namespace, space).map_err(of(F::BadChild))?;
+            child::start(a, new_run()).map_err(of(F::BadChild))?
+        }
         A::RequestCancelExternalWorkflowExecutionCommandAttributes(a) => {
-            external::cancel(a, new_run())?
+            same_space(&a.namespace, space).map_err(of(F::BadExternalCancel))?;
+            external::cancel(a, new_run()).map_err(of(F::BadExternalCancel))?
         }
         A::SignalExternalWorkflowExecutionCommandAttributes(a) => {
-            external::signal(a, new_run())?
+            same_space(&a.namespace, space).map_err(of(F::BadSignal))?;
+            external::signal(a, new_run()).map_err(of(F::BadSignal))?
         }
         A::ProtocolMessageCommandAttributes(a) => {
             let message = messages.remove(a.message_id.as_str());
-            let message = message.ok_or_else(|| format!("no message of id {:?}", a.message_id))?;
-            (update::take_message(message)?, None)
+            let none = || of(F::BadUpdate)(format!("no message of id {:?}", a.message_id));
+            let message = message.ok_or_else(none)?;
+            (update::take_message(message).map_err(of(F::BadUpdate))?, None)
         }
         A::CompleteWorkflowExecutionCommandAttributes(a) => (finish::complete(a), None),
         A::FailWorkflowExecutionCommandAttributes(a) => (finish::fail(a), None),
         A::CancelWorkflowExecutionCommandAttributes(a) => (finish::cancel(a), None),
         A::ContinueAsNewWorkflowExecutionCommandAttributes(a) => {
-            (finish::continue_as_new(a, new_run())?, None)
+            (finish::continue_as_new(a, new_run()).map_err(of(F::BadContinue))?, None)
         }
         A::ScheduleNexusOperationCommandAttributes(_)
         | A::RequestCancelNexusOperationCommandAttributes(_) => {
-            return Err("this server has no Nexus operations".to_owned());
+            return Err(Bad::Call("this server has no Nexus operations".to_owned()));
         }
     };
     Ok(Asked { command, wire: wire_of(sent, kept) })

@@ -151,7 +151,7 @@ fn refused(
     }
     draft.record.close_refused = unhandled;
     let failure = Some(crate::Failure::new(refusal.to_string()));
-    let cut = Cut::Failed { fault, failure, worker: answer.worker.clone() };
+    let cut = Cut::Failed { fault, failure, worker: answer.worker.clone(), wire: None };
     match too_large {
         // The code would ask for the same again, so trying again cannot help.
         true => {

@@ -5,14 +5,20 @@
 
 use super::{FailTurn, remote};
 use crate::{
-    Draft, EventId, Failure, Identity, Received, Refusal, Time, Timeout, Token, Turn, TurnFailed,
-    TurnFault, TurnTimedOut, decide::close, intake,
+    Blob, Draft, EventId, Failure, Identity, Received, Refusal, Time, Timeout, Token, Turn,
+    TurnFailed, TurnFault, TurnTimedOut, decide::close, intake,
 };
 
 /// How a turn came to nothing.
 pub(super) enum Cut {
     /// It failed.
-    Failed { fault: TurnFault, failure: Option<Failure>, worker: Identity },
+    Failed {
+        fault: TurnFault,
+        failure: Option<Failure>,
+        worker: Identity,
+        /// What is stored with the event.
+        wire: Option<Blob>,
+    },
     /// It took too long.
     TimedOut,
 }
@@ -44,7 +50,8 @@ pub(super) fn check_closers(draft: &Draft, inbox: &[Received]) -> Result<(), Ref
 pub(crate) fn fail(draft: &mut Draft, fail: FailTurn, inbox: &[Received]) -> Result<(), Refusal> {
     check(draft, fail.token)?;
     check_closers(draft, inbox)?;
-    let cut = Cut::Failed { fault: fail.fault, failure: fail.failure, worker: fail.worker };
+    let FailTurn { token: _, worker, fault, failure, wire } = fail;
+    let cut = Cut::Failed { fault, failure, worker, wire };
     end(draft, cut, inbox);
     intake::consume(draft, inbox);
     Ok(())
@@ -97,7 +104,7 @@ pub(crate) fn time_out_started(draft: &mut Draft, waiting: &[Received]) {
 /// More waits than a turn may keep waiting.
 pub(crate) fn overrun(draft: &mut Draft, waiting: &[Received]) {
     let fault = TurnFault::TooManyWaiting;
-    let cut = Cut::Failed { fault, failure: None, worker: Identity::default() };
+    let cut = Cut::Failed { fault, failure: None, worker: Identity::default(), wire: None };
     end(draft, cut, waiting);
 }
 
@@ -146,9 +153,9 @@ pub(super) fn cut_off(draft: &mut Draft, cut: Cut, waiting: &[Received]) -> Opti
     if !turn.provisional {
         let scheduled = turn.scheduled;
         match cut {
-            Cut::Failed { fault, failure, worker } => {
+            Cut::Failed { fault, failure, worker, wire } => {
                 let event = TurnFailed { scheduled, started, fault, failure, worker, forked: None };
-                draft.event(event);
+                draft.record_at(draft.now, event, Vec::new(), wire);
             }
             Cut::TimedOut => {
                 let timeout = Timeout::StartToClose;

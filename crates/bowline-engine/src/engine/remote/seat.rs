@@ -152,6 +152,7 @@ impl Core {
                 worker: Identity::default(),
                 fault: TurnFault::StickyReset,
                 failure: Some(Failure::new("the poll had gone when its turn was ready")),
+                wire: None,
             };
             if let Err(error) = core.fail_turn(turn.token.as_slice(), fail).await {
                 tracing::debug!(%error, "a turn that nobody waited for waits until its time is up");
