@@ -10,6 +10,7 @@ mod event;
 pub(crate) mod failure;
 pub(crate) mod payload;
 pub(crate) mod retry;
+pub(crate) mod started;
 pub(crate) mod time;
 pub(crate) mod update;
 pub(crate) mod word;
@@ -18,8 +19,8 @@ use prost::{DecodeError, Message};
 
 use bowline_core::Blob;
 
-pub(crate) use event::retry_policy;
 pub use event::{event, history};
+pub(crate) use event::{kept, retry_policy};
 pub use failure::failure;
 pub use payload::{keep, payloads};
 

@@ -105,6 +105,7 @@ fn first_event(draft: &Draft, spec: &ChildSpec, run: RunId, initiated: EventId) 
         memo: spec.memo.clone(),
         search: spec.search.clone(),
         deadline,
+        kept: spec.kept.clone(),
         ..WorkflowStarted::default()
     }
 }

@@ -3,8 +3,8 @@
 use minicbor::{Decode, Encode};
 
 use crate::{
-    EventId, Failure, Fields, Name, ParentClose, Payload, Queue, RetryPolicy, RetryState, Reuse,
-    RunId, SearchAttributes, Span, Time, WorkflowId,
+    Blob, EventId, Failure, Fields, Name, ParentClose, Payload, Queue, RetryPolicy, RetryState,
+    Reuse, RunId, SearchAttributes, Span, Time, WorkflowId,
 };
 
 /// What a child is to be.
@@ -55,6 +55,9 @@ pub struct ChildSpec {
     /// When it is cancelled, with clean-up, if it is still open.
     #[n(14)]
     pub deadline: Option<Time>,
+    /// What a door keeps with the child's first event.
+    #[n(15)]
+    pub kept: Option<Blob>,
 }
 
 /// The run asked for a child.

@@ -3,7 +3,7 @@
 use minicbor::{Decode, Encode};
 
 use crate::{
-    Cause, EventId, Failure, Fields, Identity, Name, ParentClose, Payload, Queue, RequestId,
+    Blob, Cause, EventId, Failure, Fields, Identity, Name, ParentClose, Payload, Queue, RequestId,
     RetryPolicy, RetryState, Rules, RunId, SearchAttributes, Span, Time, WorkflowId,
 };
 
@@ -145,6 +145,9 @@ pub struct WorkflowStarted {
     /// The newest fork among the runs of its chain before it.
     #[n(30)]
     pub branch: Option<RunId>,
+    /// What a door keeps with the first event of every run of the chain.
+    #[n(31)]
+    pub kept: Option<Blob>,
 }
 
 /// The run closed with a result.

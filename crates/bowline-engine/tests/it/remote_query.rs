@@ -156,6 +156,7 @@ async fn a_question_whose_turn_is_over_is_asked_again() {
             worker: "sdk".into(),
             fault: bowline_core::TurnFault::default(),
             failure: None,
+            wire: None,
         };
         engine.fail_turn(turn.token.as_slice(), fail).await.expect("it is taken");
         let late = answers(&engine, &turn, id, "1").await.expect_err("it is too late");

@@ -2,13 +2,8 @@
 
 use bowline_core::{Blob, Conflict, Rules, RunId, Signal, StartTurn, WorkflowStarted};
 use bowline_engine::{Error, StartOptions};
-use prost::Message;
 use temporalio_protos::temporal::api::{
-    enums::v1::WorkflowExecutionStatus,
-    errordetails::v1::WorkflowExecutionAlreadyStartedFailure,
-    history::v1::{
-        HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as Kept,
-    },
+    enums::v1::WorkflowExecutionStatus, errordetails::v1::WorkflowExecutionAlreadyStartedFailure,
     workflowservice::v1::*,
 };
 use tonic::{Code, Request, Status};
@@ -16,7 +11,7 @@ use tonic::{Code, Request, Status};
 use super::{Door, namespace::Space, turn};
 use crate::{
     status::{self, Answer},
-    translate::{failure, payload, retry, time::given_limit, word},
+    translate::{failure, payload, retry, started as kept, time::given_limit, word},
 };
 
 pub(super) async fn start(
@@ -182,23 +177,15 @@ fn started(request: &StartWorkflowExecutionRequest) -> Answer<WorkflowStarted> {
         search: payload::take_search(request.search_attributes.as_ref())
             .map_err(status::invalid)?,
         request_id: request.request_id.as_str().into(),
+        kept: kept::kept(request.user_metadata.as_ref(), &[], request.priority.as_ref()),
         ..WorkflowStarted::default()
     })
 }
 
-/// What is stored with the first event because core has no place for it.
+/// What is stored with the first event alone.
 fn wire(request: &StartWorkflowExecutionRequest) -> Option<Blob> {
-    let kept = WorkflowExecutionStartedEventAttributes {
-        priority: request.priority.clone(),
-        ..Default::default()
-    };
-    let says = kept.priority.is_some();
-    let event = HistoryEvent {
-        user_metadata: request.user_metadata.clone(),
-        links: request.links.clone(),
-        attributes: says.then_some(Kept::WorkflowExecutionStartedEventAttributes(kept)),
-        ..Default::default()
-    };
-    let bytes = event.encode_to_vec();
-    (!bytes.is_empty()).then(|| bytes.into())
+    if request.links.is_empty() {
+        return None;
+    }
+    kept::kept(request.user_metadata.as_ref(), &request.links, request.priority.as_ref())
 }

@@ -79,6 +79,8 @@ fn same_space(named: &str, space: &str) -> Result<(), String> {
     }
 }
 
+// The namespace of a command is deprecated on the wire: it can only be the run's own.
+#[allow(deprecated)]
 fn one(
     sent: &wire::Command,
     messages: &mut BTreeMap<&str, &Message>,
@@ -111,7 +113,7 @@ fn one(
         A::ModifyWorkflowPropertiesCommandAttributes(a) => (record::memo(a), None),
         A::StartChildWorkflowExecutionCommandAttributes(a) => {
             same_space(&a.namespace, space).map_err(of(F::BadChild))?;
-            child::start(a, new_run()).map_err(of(F::BadChild))?
+            child::start(a, sent.user_metadata.as_ref(), new_run()).map_err(of(F::BadChild))?
         }
         A::RequestCancelExternalWorkflowExecutionCommandAttributes(a) => {
             same_space(&a.namespace, space).map_err(of(F::BadExternalCancel))?;

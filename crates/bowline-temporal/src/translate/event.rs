@@ -15,7 +15,7 @@ mod update;
 mod workflow;
 
 use bowline_core::{
-    Event, EventId, EventKind, External, Name, Queue, RetryPolicy, RunId, WorkflowId,
+    Blob, Event, EventId, EventKind, External, Name, Queue, RetryPolicy, RunId, WorkflowId,
 };
 use temporalio_protos::temporal::api::{
     common::v1::{RetryPolicy as WireRetryPolicy, WorkflowExecution, WorkflowType},
@@ -24,7 +24,7 @@ use temporalio_protos::temporal::api::{
     taskqueue::v1::TaskQueue,
 };
 
-use super::{Result, Run, Untranslatable, read_option, time};
+use super::{Result, Run, Untranslatable, read, time};
 
 /// Builds the attributes of an event over those that the door kept beside it.
 macro_rules! attributes {
@@ -57,13 +57,22 @@ pub fn history<'a>(events: impl IntoIterator<Item = &'a Event>, run: Run<'_>) ->
 /// # Errors
 /// If a part that was kept in the sender's form does not read, or Temporal has no such event.
 pub fn event(event: &Event, run: Run<'_>) -> Result<HistoryEvent> {
-    let mut told: HistoryEvent = read_option(&event.wire)?.unwrap_or_default();
+    let mut told: HistoryEvent = kept(event).map(read).transpose()?.unwrap_or_default();
     let attributes = attributes_of(&event.kind, told.attributes.take(), run)?;
     told.event_id = number(event.id);
     told.event_time = Some(time::moment(event.time));
     told.event_type = attributes.event_type().into();
     told.attributes = Some(attributes);
     Ok(told)
+}
+
+/// What was kept beside an event in the sender's form.
+pub(crate) fn kept(event: &Event) -> Option<&Blob> {
+    match &event.kind {
+        // What holds for a whole chain is kept where its runs hand it on.
+        EventKind::WorkflowStarted(started) => event.wire.as_ref().or(started.kept.as_ref()),
+        _ => event.wire.as_ref(),
+    }
 }
 
 fn attributes_of(kind: &EventKind, kept: Option<Attributes>, run: Run<'_>) -> Result<Attributes> {

@@ -19,6 +19,11 @@ pub(crate) fn span(span: Duration) -> WireSpan {
     WireSpan { seconds: i64::try_from(span.as_secs()).unwrap_or(i64::MAX), nanos }
 }
 
+/// A limit of a run, where there is one: SDKs tell none from zero.
+pub(crate) fn run_limit(limit: Option<Span>) -> Option<WireSpan> {
+    limit.map(|limit| span(limit.0))
+}
+
 /// A limit, or zero for none: SDKs count on the field, and the one for TypeScript fails without.
 pub(crate) fn limit(limit: Option<Span>) -> Option<WireSpan> {
     Some(limit.map_or_else(WireSpan::default, |limit| span(limit.0)))

@@ -6,14 +6,16 @@ use temporalio_protos::temporal::api::{
     history::v1::{
         StartChildWorkflowExecutionInitiatedEventAttributes, history_event::Attributes as Kept,
     },
+    sdk::v1::UserMetadata,
 };
 
-use crate::translate::{payload, retry, time::given_limit, word};
+use crate::translate::{payload, retry, started, time::given_limit, word};
 
 // What is deprecated on the wire is kept all the same: it was sent.
 #[allow(deprecated)]
 pub(super) fn start(
     sent: &StartChildWorkflowExecutionCommandAttributes,
+    about: Option<&UserMetadata>,
     run: RunId,
 ) -> Result<(Command, Option<Kept>), String> {
     let queue = sent.task_queue.as_ref().map(|queue| queue.name.as_str()).unwrap_or_default();
@@ -33,6 +35,7 @@ pub(super) fn start(
         memo: payload::take_memo(sent.memo.as_ref()),
         search: payload::take_search(sent.search_attributes.as_ref())?,
         deadline: None,
+        kept: started::kept(about, &[], sent.priority.as_ref()),
     };
     let kept = StartChildWorkflowExecutionInitiatedEventAttributes {
         control: sent.control.clone(),

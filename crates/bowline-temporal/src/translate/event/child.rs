@@ -13,7 +13,7 @@ use temporalio_protos::temporal::api::history::v1::{
 };
 
 use super::{attributes, execution, number, queue, workflow::turn_timeout, workflow_type};
-use crate::translate::{Result, Run, failure, payload, time::limit, word};
+use crate::translate::{Result, Run, failure, payload, time::run_limit, word};
 
 type Kept = Option<Attributes>;
 
@@ -29,8 +29,8 @@ pub(super) fn initiated(e: &ChildInitiated, kept: Kept, run: Run<'_>) -> Result<
             task_queue: Some(queue(&spec.queue, run)),
             input: payload::payloads(&spec.input)?,
             header: payload::header(&spec.header)?,
-            workflow_execution_timeout: limit(spec.chain_timeout),
-            workflow_run_timeout: limit(spec.run_timeout),
+            workflow_execution_timeout: run_limit(spec.chain_timeout),
+            workflow_run_timeout: run_limit(spec.run_timeout.or(spec.chain_timeout)),
             workflow_task_timeout: Some(turn_timeout(spec.turn_timeout)),
             parent_close_policy: word::parent_close(spec.close),
             workflow_task_completed_event_id: number(e.turn),

@@ -17,7 +17,7 @@ use temporalio_protos::temporal::api::history::v1::{
 use super::{attributes, execution, number, queue, run_id, workflow_type};
 use crate::translate::{
     Result, Run, failure, payload,
-    time::{self, limit},
+    time::{self, limit, run_limit},
     word,
 };
 
@@ -39,9 +39,9 @@ pub(super) fn started(e: &WorkflowStarted, kept: Kept, run: Run<'_>) -> Result<A
             task_queue: Some(queue(&e.queue, run)),
             input: payload::payloads(&e.input)?,
             header: payload::header(&e.header)?,
-            workflow_execution_timeout: limit(e.chain_timeout),
+            workflow_execution_timeout: run_limit(e.chain_timeout),
             workflow_execution_expiration_time: e.chain_expires_at.map(time::moment),
-            workflow_run_timeout: limit(e.run_timeout),
+            workflow_run_timeout: run_limit(e.run_timeout.or(e.chain_timeout)),
             workflow_task_timeout: Some(turn_timeout(e.turn_timeout)),
             first_execution_run_id: e.first_run.to_string(),
             original_execution_run_id: e.original_run.to_string(),
@@ -134,7 +134,7 @@ pub(super) fn continued(
             task_queue: Some(queue(&e.queue, run)),
             input: payload::payloads(&e.input)?,
             header: payload::header(&e.header)?,
-            workflow_run_timeout: limit(e.run_timeout),
+            workflow_run_timeout: run_limit(e.run_timeout),
             workflow_task_timeout: Some(turn_timeout(e.turn_timeout)),
             workflow_task_completed_event_id: number(e.turn),
             backoff_start_interval: limit(e.delay),

@@ -52,6 +52,7 @@ fn started() -> WorkflowStarted {
         link: Some(14),
         tree: Some(run(15)),
         branch: Some(run(16)),
+        kept: blob("kept"),
     }
 }
 
@@ -212,6 +213,7 @@ fn child_spec() -> ChildSpec {
         memo: fields("m"),
         search: search(),
         deadline: Some(Time(4)),
+        kept: blob("kept"),
     }
 }
 

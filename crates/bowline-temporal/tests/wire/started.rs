@@ -1,0 +1,133 @@
+//! The first event of a run says what its starter said, and nothing else; and what was said of how
+//! urgent a run is, and what it is about, holds for all that follows from it.
+
+use temporalio_protos::temporal::api::{
+    command::v1::{
+        Command, ContinueAsNewWorkflowExecutionCommandAttributes,
+        FailWorkflowExecutionCommandAttributes, StartChildWorkflowExecutionCommandAttributes,
+        command::Attributes,
+    },
+    common::v1::{Payload, Priority, RetryPolicy, WorkflowType},
+    enums::v1::CommandType,
+    history::v1::{
+        HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as Told,
+    },
+    sdk::v1::UserMetadata,
+    workflowservice::v1::*,
+};
+
+use crate::world::{QUEUE, SPACE, World, queue, seconds, start};
+
+fn first(events: &[HistoryEvent]) -> WorkflowExecutionStartedEventAttributes {
+    match events.first().and_then(|event| event.attributes.clone()) {
+        Some(Told::WorkflowExecutionStartedEventAttributes(started)) => started,
+        other => panic!("not a start: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn limits_that_nobody_gave_are_absent() {
+    let world = World::new().await;
+    world.start(start(SPACE, "w")).await;
+    let started = first(&world.history(SPACE, "w").await);
+    assert_eq!(started.workflow_execution_timeout, None);
+    assert_eq!(started.workflow_run_timeout, None);
+    assert_eq!(started.workflow_task_timeout, Some(seconds(10)));
+    let bounded = StartWorkflowExecutionRequest {
+        workflow_execution_timeout: Some(seconds(60)),
+        ..start(SPACE, "bounded")
+    };
+    world.start(bounded).await;
+    let started = first(&world.history(SPACE, "bounded").await);
+    assert_eq!(started.workflow_execution_timeout, Some(seconds(60)));
+    assert_eq!(started.workflow_run_timeout, Some(seconds(60)), "the whole bounds its runs");
+}
+
+fn urgent() -> Priority {
+    Priority { priority_key: 2, ..Default::default() }
+}
+
+fn about() -> UserMetadata {
+    let payload = |text: &str| Payload { data: text.into(), ..Default::default() };
+    UserMetadata { summary: Some(payload("short")), details: Some(payload("long")) }
+}
+
+fn command(kind: CommandType, attributes: Attributes) -> Command {
+    Command { command_type: kind.into(), attributes: Some(attributes), ..Default::default() }
+}
+
+#[track_caller]
+fn check(events: &[HistoryEvent]) {
+    assert_eq!(first(events).priority, Some(urgent()));
+    assert_eq!(events[0].user_metadata, Some(about()));
+}
+
+#[tokio::test]
+async fn a_child_has_the_priority_and_summary_that_its_parent_gave() {
+    let world = World::new().await;
+    world.start(start(SPACE, "parent")).await;
+    let turn = world.turn(SPACE).await;
+    let child = StartChildWorkflowExecutionCommandAttributes {
+        workflow_id: "child".into(),
+        workflow_type: Some(WorkflowType { name: "child".into() }),
+        task_queue: Some(queue(QUEUE)),
+        priority: Some(urgent()),
+        ..Default::default()
+    };
+    let attributes = Attributes::StartChildWorkflowExecutionCommandAttributes(child);
+    let child = Command {
+        user_metadata: Some(about()),
+        ..command(CommandType::StartChildWorkflowExecution, attributes)
+    };
+    world.answer(SPACE, &turn, vec![child]).await.expect("it is taken");
+    // Whose turn it is does not matter: the child is there when one of the two has been seen.
+    loop {
+        let turn = world.turn(SPACE).await;
+        if turn.workflow_type.is_some_and(|named| named.name == "child") {
+            break;
+        }
+    }
+    check(&world.history(SPACE, "child").await);
+}
+
+fn said(id: &str) -> StartWorkflowExecutionRequest {
+    StartWorkflowExecutionRequest {
+        priority: Some(urgent()),
+        user_metadata: Some(about()),
+        ..start(SPACE, id)
+    }
+}
+
+#[tokio::test]
+async fn what_follows_a_run_has_its_priority_and_summary() {
+    let world = World::new().await;
+    let begun = world.start(said("w")).await;
+    let turn = world.turn(SPACE).await;
+    let next = ContinueAsNewWorkflowExecutionCommandAttributes {
+        workflow_type: Some(WorkflowType { name: "flow".into() }),
+        task_queue: Some(queue(QUEUE)),
+        ..Default::default()
+    };
+    let attributes = Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(next);
+    let next = command(CommandType::ContinueAsNewWorkflowExecution, attributes);
+    world.answer(SPACE, &turn, vec![next]).await.expect("it is taken");
+    let events = world.history(SPACE, "w").await;
+    assert_eq!(first(&events).continued_execution_run_id, begun);
+    check(&events);
+}
+
+#[tokio::test]
+async fn another_attempt_of_a_run_has_its_priority_and_summary() {
+    let world = World::new().await;
+    let policy = RetryPolicy { initial_interval: Some(seconds(1)), ..Default::default() };
+    let begun = StartWorkflowExecutionRequest { retry_policy: Some(policy), ..said("w") };
+    let begun = world.start(begun).await;
+    let turn = world.turn(SPACE).await;
+    let fails = FailWorkflowExecutionCommandAttributes::default();
+    let attributes = Attributes::FailWorkflowExecutionCommandAttributes(fails);
+    let fails = command(CommandType::FailWorkflowExecution, attributes);
+    world.answer(SPACE, &turn, vec![fails]).await.expect("it is taken");
+    let events = world.history(SPACE, "w").await;
+    assert_eq!(first(&events).continued_execution_run_id, begun);
+    check(&events);
+}
