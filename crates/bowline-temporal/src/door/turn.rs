@@ -7,7 +7,9 @@ use bowline_core::{
 use bowline_engine::{Along, Answered, Eager, Engine, Polled, RemoteTurn, Taken};
 use prost::Message;
 use temporalio_protos::temporal::api::{
-    enums::v1::{TaskQueueKind, VersioningBehavior},
+    common::v1::WorkerVersionStamp,
+    deployment::v1::WorkerDeploymentOptions,
+    enums::v1::{TaskQueueKind, VersioningBehavior, WorkerVersioningMode},
     history::v1::{
         HistoryEvent, WorkflowTaskCompletedEventAttributes, WorkflowTaskFailedEventAttributes,
         history_event::Attributes as Kept,
@@ -260,7 +262,17 @@ impl Answers {
     // The version stamp is deprecated on the wire, and still what older SDKs send.
     #[allow(deprecated)]
     fn of(request: &RespondWorkflowTaskCompletedRequest) -> Self {
-        let deployment = request.deployment_options.as_ref().filter(|o| !o.build_id.is_empty());
+        let is_versioned = |o: &&WorkerDeploymentOptions| {
+            o.worker_versioning_mode() == WorkerVersioningMode::Versioned && !o.build_id.is_empty()
+        };
+        let deployment = request.deployment_options.as_ref().filter(is_versioned);
+        // The build of a worker that takes no part in versioning is told all the same.
+        let build = || WorkerVersionStamp {
+            build_id: request.binary_checksum.clone(),
+            ..Default::default()
+        };
+        let stamp = request.worker_version_stamp.clone();
+        let stamp = stamp.or_else(|| (!request.binary_checksum.is_empty()).then(build));
         let version = deployment.map(|options| {
             temporalio_protos::temporal::api::deployment::v1::WorkerDeploymentVersion {
                 build_id: options.build_id.clone(),
@@ -281,7 +293,7 @@ impl Answers {
         Self {
             sdk_metadata: kept_bytes(&request.sdk_metadata),
             metering: kept_bytes(&request.metering_metadata),
-            worker_version: kept_bytes(&request.worker_version_stamp),
+            worker_version: kept_bytes(&stamp),
             deployment: kept_bytes(&version),
             wire: says.then(|| event.encode_to_vec().into()),
         }

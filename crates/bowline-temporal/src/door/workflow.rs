@@ -147,7 +147,7 @@ pub(super) async fn describe(
 
 /// What its starter has said of a run, for people to read.
 fn user_metadata(first: Option<&Event>) -> Answer<Option<UserMetadata>> {
-    let Some(kept) = first.and_then(|event| event.wire.as_ref()) else { return Ok(None) };
+    let Some(kept) = first.and_then(translate::kept) else { return Ok(None) };
     let event = HistoryEvent::decode(kept.as_slice());
     let event = event.map_err(|_| status::corrupt("what was sent with the first event"))?;
     Ok(event.user_metadata)
@@ -214,7 +214,9 @@ fn pending_activity(row: &ActivityRow, now: Time) -> Answer<PendingActivityInfo>
         Place::Queued { due } if live.attempt > 0 => Some(time::moment(*due)),
         _ => None,
     };
-    let tried = (live.attempt - live.returned).max(1);
+    // While nobody has it, it waits for the attempt that comes next.
+    let waits = u32::from(start.is_none());
+    let tried = live.attempt - live.returned + waits;
     let heard = start.filter(|s| matches!(s.holder, Holder::Remote { .. })).map(|s| s.heard_at);
     let attempts_max = spec.retry.as_ref().map_or(0, |retry| retry.attempts_max);
     let expires = spec.timeouts.schedule_to_close.map(|span| live.scheduled_at.after(span.0));

@@ -53,12 +53,17 @@ pub(super) fn timed_out(
         last_heartbeat_details: payload::payloads(heartbeat)?,
     };
     Ok(wire::Failure {
-        message: "the activity took too long".to_owned(),
+        message: timeout_text(timeout),
         source: "Server".to_owned(),
         cause: option(last)?.map(Box::new),
         failure_info: Some(FailureInfo::TimeoutFailureInfo(info)),
         ..Default::default()
     })
+}
+
+/// What a client reads of a passed limit, in Temporal's words.
+fn timeout_text(timeout: Timeout) -> String {
+    format!("activity {timeout:?} timeout")
 }
 
 /// A failure that a sender reports: the whole of it is kept, and what rules read is read.

@@ -10,5 +10,7 @@ mod fuzz;
 mod lists;
 mod metrics;
 mod namespace;
+mod started;
+mod told;
 mod worker;
 mod world;

@@ -1,0 +1,130 @@
+//! What clients are told about activities, workers and the server, in the words that they know.
+
+use temporalio_protos::temporal::api::{
+    command::v1::ScheduleActivityTaskCommandAttributes,
+    common::v1::{ActivityType, RetryPolicy},
+    deployment::v1::WorkerDeploymentOptions,
+    enums::v1::{TimeoutType, WorkerVersioningMode},
+    failure::v1::{Failure, failure::FailureInfo},
+    history::v1::history_event::Attributes as Told,
+    workflowservice::v1::*,
+};
+
+use crate::world::{QUEUE, SPACE, World, complete, named, queue, scheduled, seconds, start};
+
+fn short() -> prost_wkt_types::Duration {
+    prost_wkt_types::Duration { seconds: 0, nanos: 50_000_000 }
+}
+
+fn tried(attempts: i32) -> ScheduleActivityTaskCommandAttributes {
+    ScheduleActivityTaskCommandAttributes {
+        activity_id: "a".into(),
+        activity_type: Some(ActivityType { name: "work".into() }),
+        task_queue: Some(queue(QUEUE)),
+        retry_policy: Some(RetryPolicy {
+            initial_interval: Some(seconds(3_600)),
+            maximum_attempts: attempts,
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+/// The failure of the activity that has passed a limit, once its run has heard of it.
+async fn timed_out(activity: ScheduleActivityTaskCommandAttributes) -> Failure {
+    let world = World::new().await;
+    world.start(start(SPACE, "w")).await;
+    let turn = world.turn(SPACE).await;
+    world.answer(SPACE, &turn, vec![scheduled(activity)]).await.expect("it is taken");
+    world.activity(SPACE).await;
+    let turn = world.turn(SPACE).await;
+    let events = turn.history.expect("a history").events;
+    let failures = events.into_iter().filter_map(|event| match event.attributes? {
+        Told::ActivityTaskTimedOutEventAttributes(told) => told.failure,
+        _ => None,
+    });
+    failures.last().expect("it has passed its limit")
+}
+
+fn kind(failure: &Failure) -> TimeoutType {
+    match &failure.failure_info {
+        Some(FailureInfo::TimeoutFailureInfo(info)) => info.timeout_type(),
+        other => panic!("not a passed limit: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_passed_limit_is_named_in_the_message() {
+    let one =
+        ScheduleActivityTaskCommandAttributes { start_to_close_timeout: Some(short()), ..tried(1) };
+    let failure = timed_out(one).await;
+    assert_eq!(failure.message, "activity StartToClose timeout");
+    assert_eq!(kind(&failure), TimeoutType::StartToClose);
+}
+
+#[tokio::test]
+async fn an_activity_that_waits_for_its_next_attempt_shows_that_attempt() {
+    let world = World::new().await;
+    world.start(start(SPACE, "w")).await;
+    let turn = world.turn(SPACE).await;
+    let activity = ScheduleActivityTaskCommandAttributes {
+        start_to_close_timeout: Some(seconds(60)),
+        ..tried(5)
+    };
+    world.answer(SPACE, &turn, vec![scheduled(activity)]).await.expect("it is taken");
+    let taken = world.activity(SPACE).await;
+    let failed = RespondActivityTaskFailedRequest {
+        namespace: SPACE.into(),
+        task_token: taken.task_token,
+        ..Default::default()
+    };
+    let _: RespondActivityTaskFailedResponse = world.call(failed).await.expect("it is taken");
+    let describe =
+        DescribeWorkflowExecutionRequest { namespace: SPACE.into(), execution: Some(named("w")) };
+    let told: DescribeWorkflowExecutionResponse = world.call(describe).await.expect("it is there");
+    let [pending] = &told.pending_activities[..] else { panic!("one is pending: {told:?}") };
+    assert_eq!(pending.attempt, 2, "the one that it waits for");
+}
+
+/// A worker that takes no part in versioning has a build, and no deployment version.
+#[tokio::test]
+#[allow(deprecated)]
+async fn the_build_of_an_unversioned_worker_is_told() {
+    let world = World::new().await;
+    world.start(start(SPACE, "w")).await;
+    let turn = world.turn(SPACE).await;
+    let answer = RespondWorkflowTaskCompletedRequest {
+        namespace: SPACE.into(),
+        task_token: turn.task_token,
+        binary_checksum: "build".into(),
+        deployment_options: Some(WorkerDeploymentOptions {
+            deployment_name: "fleet".into(),
+            build_id: "build".into(),
+            worker_versioning_mode: WorkerVersioningMode::Unversioned.into(),
+        }),
+        commands: vec![complete()],
+        ..Default::default()
+    };
+    let _: RespondWorkflowTaskCompletedResponse = world.call(answer).await.expect("it is taken");
+    let events = world.history(SPACE, "w").await;
+    let told = events.into_iter().find_map(|event| match event.attributes? {
+        Told::WorkflowTaskCompletedEventAttributes(told) => Some(told),
+        _ => None,
+    });
+    let told = told.expect("it is completed");
+    assert_eq!(told.deployment_version, None);
+    assert_eq!(told.worker_version.expect("its build").build_id, "build");
+}
+
+/// Temporal's tools compare the version to see what a server can do.
+#[tokio::test]
+async fn the_version_is_one_that_clients_understand() {
+    let world = World::new().await;
+    let told: GetSystemInfoResponse =
+        world.call(GetSystemInfoRequest::default()).await.expect("an answer");
+    assert_eq!(told.server_version, "1.32.0");
+    let told: GetClusterInfoResponse =
+        world.call(GetClusterInfoRequest::default()).await.expect("an answer");
+    assert_eq!(told.server_version, "1.32.0");
+    assert!(told.persistence_store.starts_with("bowline "), "{}", told.persistence_store);
+}
