@@ -72,11 +72,11 @@ fn cancel(namespace: &str, run: &str) -> Command {
 /// The cause of the failed turn at the end of a history.
 async fn cause(world: &World, id: &str) -> Cause {
     let events = world.history(SPACE, id).await;
-    let causes = events.iter().filter_map(|event| match event.attributes.as_ref()? {
+    let mut causes = events.iter().filter_map(|event| match event.attributes.as_ref()? {
         Told::WorkflowTaskFailedEventAttributes(failed) => Some(failed.cause()),
         _ => None,
     });
-    causes.last().unwrap_or_else(|| panic!("no turn failed: {:?}", kinds(&events)))
+    causes.next_back().unwrap_or_else(|| panic!("no turn failed: {:?}", kinds(&events)))
 }
 
 #[tokio::test]

@@ -39,11 +39,11 @@ async fn timed_out(activity: ScheduleActivityTaskCommandAttributes) -> Failure {
     world.activity(SPACE).await;
     let turn = world.turn(SPACE).await;
     let events = turn.history.expect("a history").events;
-    let failures = events.into_iter().filter_map(|event| match event.attributes? {
+    let mut failures = events.into_iter().filter_map(|event| match event.attributes? {
         Told::ActivityTaskTimedOutEventAttributes(told) => told.failure,
         _ => None,
     });
-    failures.last().expect("it has passed its limit")
+    failures.next_back().expect("it has passed its limit")
 }
 
 fn kind(failure: &Failure) -> TimeoutType {
