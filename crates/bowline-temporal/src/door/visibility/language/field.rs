@@ -1,5 +1,5 @@
-//! What queries may ask of the fields that every run has: what cannot be compared is refused, because
-//! it would match everything, or nothing.
+//! What queries may ask of the fields that every run has: what cannot be compared is refused,
+//! because it would match everything, or nothing.
 
 use temporalio_protos::temporal::api::enums::v1::WorkflowExecutionStatus;
 
