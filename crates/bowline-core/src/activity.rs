@@ -82,6 +82,9 @@ pub enum Rung {
     /// Its process group was killed.
     #[n(3)]
     Kill,
+    /// Its own process stopped it, because it had been out of contact with the store for a lease.
+    #[n(9)]
+    Cut,
     /// It ended with the process, or the runtime, that it ran in.
     #[n(7)]
     Died,

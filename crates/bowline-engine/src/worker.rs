@@ -5,8 +5,10 @@ pub mod registry;
 pub mod slots;
 
 mod attempts;
+mod contact;
 mod dispatch;
 mod drain;
+
 mod local;
 mod parked;
 mod seen;

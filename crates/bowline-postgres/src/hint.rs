@@ -12,7 +12,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bowline_core::{AskId, Namespace, Queue, RunId, Time};
@@ -327,7 +327,11 @@ pub(crate) async fn keep_alive(shared: Arc<Shared>) {
 async fn still_there(shared: &Shared, epoch: bowline_core::Epoch, lease: Duration) -> Outcome<()> {
     let lent = shared.lend_aside().await?;
     let db = Db::own(&lent, shared);
+    let since = Instant::now();
     let alive = member::extend(db, epoch, lease).await?;
+    if alive {
+        shared.in_contact(epoch, since);
+    }
     if !alive || member::is_one_late(db).await? {
         // Whoever was given up learns it by renewing; whoever was not has somebody to give up.
         shared.tell_here(BTreeSet::from([Hint::Cancelled, Hint::Sweep]));

@@ -3,7 +3,7 @@
 
 mod report;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use bowline_core::{
     ActivityLive, ControlQueue, Epoch, EventId, Holder, RunId, Time, hold_back, limits::ABOVE_MAX,
@@ -41,6 +41,7 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
     }
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
+    let since = Instant::now();
     let lease = micros(join.lease);
     let again = join.again.map(|epoch| int(epoch.0));
     let process = join.process.as_ref();
@@ -67,6 +68,7 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
     // Another engine in the same process has given up what the one before was. Whoever was given
     // up by others, and comes back, says itself what became of what it had begun.
     let before = shared.set_member(Some((epoch, join.lease)));
+    shared.in_contact(epoch, since);
     if let Some(before) = before {
         fate::end(db, before, join.again.is_some() && join.runs_on).await?;
     }
@@ -97,9 +99,11 @@ pub(crate) async fn extend(db: Db<'_>, epoch: Epoch, lease: std::time::Duration)
 pub(crate) async fn renew(shared: &Arc<Shared>, renewal: &Renewal) -> Outcome<Renewed> {
     let epoch = renewal.epoch;
     let lent = shared.lend().await?;
+    let since = Instant::now();
     if !extend(Db::own(&lent, shared), epoch, renewal.lease).await? {
         return Err(Error::Fenced.into());
     }
+    shared.in_contact(epoch, since);
     shared.lease(epoch, renewal.lease);
     let marked = marked(Db::own(&lent, shared), epoch).await?;
     drop(lent);

@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use bowline_core::{Epoch, Time};
@@ -70,6 +70,8 @@ pub(crate) struct Shared {
     fence: AtomicU64,
     woken: AtomicI64,
     member: Mutex<Option<(Epoch, Duration)>>,
+    /// Before the last call that is known to have extended the lease of a member.
+    contact: Mutex<Option<(Epoch, Instant)>>,
     /// Nothing new is begun.
     stopping: AtomicBool,
     /// There are no connections any more.
@@ -126,6 +128,7 @@ impl Shared {
             fence: AtomicU64::new(0),
             woken: AtomicI64::new(i64::MIN),
             member: Mutex::default(),
+            contact: Mutex::default(),
             stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             busy: watch::Sender::new(0),
@@ -281,6 +284,22 @@ impl Shared {
         {
             *length = lease;
         }
+    }
+
+    /// A call that was made after this moment has extended the lease of a member.
+    pub(crate) fn in_contact(&self, epoch: Epoch, since: Instant) {
+        let mut contact = self.contact.lock();
+        let newer = contact.is_none_or(|(own, before)| own != epoch || before < since);
+        if newer {
+            *contact = Some((epoch, since));
+        }
+    }
+
+    /// For how long nothing is known to have extended the lease of this member.
+    pub(crate) fn silence(&self) -> Option<Duration> {
+        let (epoch, _) = self.member()?;
+        let (_, since) = self.contact.lock().filter(|(own, _)| *own == epoch)?;
+        Some(since.elapsed())
     }
 
     pub(crate) fn forget_member(&self, epoch: Epoch) {

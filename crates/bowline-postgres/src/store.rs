@@ -218,6 +218,10 @@ impl Store for PostgresStore {
         })
     }
 
+    fn silence(&self) -> Option<std::time::Duration> {
+        self.shared.silence()
+    }
+
     fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
         self.alone(|shared| async move { fate::attest(&shared, &attest).await })
     }

@@ -233,7 +233,8 @@ impl Host {
         };
         let flow = Flow { world: world.clone(), notes: Arc::default(), edition };
         let flow = Arc::new(flow);
-        let acts = Arc::new(Acts { world, observer, life });
+        let rows = line.rows.clone();
+        let acts = Arc::new(Acts { world, observer, life, rows });
         for (bit, name) in ["flow0", "flow1"].into_iter().enumerate() {
             if lacks >> bit & 1 == 0 {
                 builder = builder.workflow(name, flow.clone());

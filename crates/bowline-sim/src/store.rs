@@ -110,6 +110,10 @@ impl Store for Wire {
         self.call("fire", move |line| line.then(line.rows.fire(now, limit)), Err)
     }
 
+    fn silence(&self) -> Option<std::time::Duration> {
+        self.0.rows.silence()
+    }
+
     fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
         self.call("attest", move |line| line.then(line.rows.attest(attest)), Err)
     }

@@ -68,6 +68,13 @@ pub trait Store: Send + Sync + 'static {
     /// and every lost attempt of its own. A cancelled attempt keeps its lease.
     fn renew(&self, renewal: Renewal) -> Answer<Result<Renewed>>;
 
+    /// For how long this member has not been known to be in contact, by a clock that nobody sets:
+    /// since before the last call was made that extended its lease. Who has been silent for a whole
+    /// lease may have been given up by others. None where nobody can be.
+    fn silence(&self) -> Option<std::time::Duration> {
+        None
+    }
+
     /// Takes somebody's word that processes are gone which had fallen silent: what nobody saw end
     /// there is over. Where only one process has the store open there is nobody else to be gone.
     fn attest(&self, attest: Attest) -> Answer<Result<Attested>>;

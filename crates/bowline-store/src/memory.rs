@@ -273,6 +273,10 @@ impl Store for MemoryStore {
         self.call(Method::Fire, |data| Ok(data.fire(now, limit)))
     }
 
+    fn silence(&self) -> Option<std::time::Duration> {
+        self.data.lock().roll.silence(self.opening)
+    }
+
     fn attest(&self, attest: Attest) -> Answer<Result<Attested>> {
         self.call(Method::Attest, |data| Ok(data.roll.attest(&attest)))
     }

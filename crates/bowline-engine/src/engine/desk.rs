@@ -112,6 +112,8 @@ pub(crate) trait Local: Send + Sync {
     /// Nothing that it has under this epoch, or an older one, is its own any more: it is forgotten,
     /// and told to stop.
     fn all_lost(&self, epoch: Epoch);
+    /// The same, and what runs ends at once.
+    fn all_cut(&self, epoch: Epoch);
     /// The store may be of another past than what it has in memory: nothing that it knows is sure.
     fn doubts_all(&self);
     /// Waits until no code runs here that nobody gave up, and every end was told.

@@ -3,8 +3,8 @@
 //! In:    an [`Assignment`], its code and a slot; later, [`Notice`]s.
 //! Out:   [`Report`]s: what reached the code, what the code said, how the attempt ended, and what
 //!        could not be stopped. Exactly one of them is an `Ended`.
-//! Never: stops healthy code by itself. Only a notice or a limit of the activity does; a store
-//!        that is out of reach does not.
+//! Never: stops healthy code by itself. Only a notice, a limit of the activity or a lost lease does; a
+//!        store that is out of reach does not, before a lease is over.
 
 mod cage;
 mod context;
@@ -36,7 +36,7 @@ use crate::{
     engine::desk::{Foreseen, Settle},
 };
 
-use shared::Shared;
+use shared::{Asked, Shared};
 use supervise::Supervisor;
 
 pub use context::{ActivityContext, Gone, Spawned};
@@ -131,7 +131,13 @@ pub struct Supervision {
     pub reports: mpsc::Sender<Report>,
     /// Sees attempts pass points; nobody does, outside tests.
     pub probe: Option<Arc<dyn Probe>>,
+    /// Asked before every poll of code; unset, nobody is.
+    pub may_run: Option<MayRun>,
 }
+
+/// Whether this process may run code now. Where it may not, the code is dropped and not polled,
+/// unless its ladder says that it is detached.
+pub type MayRun = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl Supervision {
     /// Runs an attempt and supervises it until nothing of it is left.
@@ -157,8 +163,9 @@ impl Supervision {
         permit.begin();
         let (clock, spawn) = (Arc::clone(&self.clock), Arc::clone(&self.code));
         let contexts = Arc::new(());
-        let probe = self.probe.clone();
-        let shared = Shared::new(assignment, clock, spawn, probe, Arc::downgrade(&contexts));
+        let may_run = self.may_run.clone().filter(|_| !assignment.spec.ladder.detach);
+        let asked = Asked { probe: self.probe.clone(), may_run };
+        let shared = Shared::new(assignment, clock, spawn, asked, Arc::downgrade(&contexts));
         log!(debug, shared.assignment, "the attempt begins");
         for notice in notices {
             shared.tell(notice);

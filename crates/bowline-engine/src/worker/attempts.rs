@@ -15,7 +15,10 @@ use tokio::{
 
 use super::{
     Setup, Worker,
-    activity::{Assignment, Attempt, AttemptKey, Ended, Notice, Report, Spawn, Supervision, What},
+    activity::{
+        Assignment, Attempt, AttemptKey, Ended, MayRun, Notice, Report, Spawn, Supervision, What,
+    },
+    contact,
     registry::ActivityCode,
     seen::Seen,
     slots::Permit,
@@ -62,7 +65,11 @@ impl Attempts {
             None => (Arc::new(core.runtime.clone()), Arc::new(watch(core)?)),
         };
         let (clock, probe) = (core.clock.clone(), setup.probe.clone());
-        let supervision = Supervision { clock, code, watch, reports, probe };
+        let asked = core.clone();
+        let may_run: MayRun = Arc::new(move || asked.is_in_contact());
+        watch.spawn(contact::watch(core.clone()));
+        let may_run = Some(may_run);
+        let supervision = Supervision { clock, code, watch, reports, probe, may_run };
         Ok((Self { supervision, state: Mutex::default(), settled: Notify::new() }, reported))
     }
 
@@ -92,8 +99,10 @@ impl Attempts {
     ) -> Option<AttemptEnd> {
         let key = assignment.key();
         let now = self.supervision.clock.now();
+        // Asked before anything is locked: who is out of contact stops everything.
+        let may_run = self.supervision.may_run.as_ref().is_none_or(|ask| ask());
         let mut state = self.state.lock();
-        if assignment.fence.epoch <= state.lost {
+        if !may_run || assignment.fence.epoch <= state.lost {
             // Its start was answered after its member was given up: somebody else has it.
             return None;
         }
@@ -197,12 +206,21 @@ impl Attempts {
 
     /// The same for all attempts of an epoch, and of older ones. None of them begins any more.
     pub(super) fn all_lost(&self, epoch: Epoch) {
+        self.lose(epoch).iter().for_each(stop_lost);
+    }
+
+    /// The same, at once: others may run the same by now.
+    pub(super) fn all_cut(&self, epoch: Epoch) {
+        for attempt in self.lose(epoch) {
+            attempt.tell(Notice::Cut { cause: Cause::new(Code::LeaseLost) });
+        }
+    }
+
+    fn lose(&self, epoch: Epoch) -> Vec<Attempt> {
         let mut state = self.state.lock();
         state.lost = state.lost.max(epoch);
         let lost = state.running.values().filter(|attempt| attempt.fence().epoch <= epoch);
-        let lost: Vec<_> = lost.cloned().collect();
-        drop(state);
-        lost.iter().for_each(stop_lost);
+        lost.cloned().collect()
     }
 
     /// The code of an attempt that was over before has ended too, or counts as leaked.

@@ -107,6 +107,11 @@ impl Local for Worker {
         self.threads.forget(epoch);
     }
 
+    fn all_cut(&self, epoch: Epoch) {
+        self.attempts.all_cut(epoch);
+        self.threads.forget(epoch);
+    }
+
     fn doubts_all(&self) {
         let Some(worker) = self.itself.upgrade() else { return };
         self.core.spawn(async move { worker.compare().await });

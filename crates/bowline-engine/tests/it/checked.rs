@@ -234,6 +234,10 @@ impl Store for Checked {
         })
     }
 
+    fn silence(&self) -> Option<std::time::Duration> {
+        self.inner.silence()
+    }
+
     fn lend(&self, ask: &mut dyn FnMut()) {
         self.inner.lend(ask);
     }

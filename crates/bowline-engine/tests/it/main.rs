@@ -14,6 +14,7 @@ mod bad_input;
 mod chain;
 mod checked;
 mod child;
+mod contact;
 mod control;
 mod counting;
 mod crowd;
@@ -29,6 +30,7 @@ mod idle;
 mod in_step;
 mod keeping;
 mod ladder;
+
 mod letting_go;
 mod lossy;
 mod lost;

@@ -52,6 +52,7 @@ pub(crate) fn registered(builder: Builder, build: Build) -> Builder {
         .activity("hold", activity_fn(until_told))
         .activity("linger", activity_fn(lingers))
         .activity("process", activity_fn(has_process))
+        .activity("pulse", activity_fn(pulses))
 }
 
 /// An engine that knows the workflows, so that it can be asked about them, and works on nothing.
@@ -69,6 +70,7 @@ fn others(builder: Builder) -> Builder {
         .workflow("count", Arc::new(count))
         .workflow("crew", Arc::new(crew))
         .workflow("hand", Arc::new(hand))
+        .workflow("pulse", Arc::new(pulse))
 }
 
 fn activity(name: &str) -> ActivitySpec {
@@ -173,6 +175,25 @@ async fn has_process(ctx: ActivityContext, _: Option<Payload>) -> Result<Option<
     let cause = ctx.cancelled().await;
     Err(Failure::new(cause.to_string()))
 }
+
+/// One activity that says all the time that it lives.
+async fn pulse(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ended> {
+    ctx.activity(activity("pulse")).await;
+    Ok(None)
+}
+
+async fn pulses(ctx: ActivityContext, _: Option<Payload>) -> Result<Option<Payload>, Failure> {
+    loop {
+        crate::child::say(format_args!("{PULSE}{}", ctx.info().attempt));
+        let pause = tokio::time::timeout(Duration::from_millis(20), ctx.cancelled());
+        if let Ok(cause) = pause.await {
+            return Err(Failure::new(cause.to_string()));
+        }
+    }
+}
+
+/// What a child says before the number of an attempt whose code lives.
+pub(crate) const PULSE: &str = "lives: attempt ";
 
 /// What a child says before the number of a process that its code has begun.
 pub(crate) const PROCESS: &str = "has begun process ";

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use bowline_core::{Payload, RunEnding};
 use bowline_engine::{CancelRequest, Engine, StartOptions};
+use bowline_store::Phase;
 
 use crate::{
     child::PATIENCE,
-    flows::{QUEUE, holds},
+    flows::{PULSE, QUEUE, holds},
     kill::{Team, parent},
     longer,
     schema::Schema,
@@ -66,8 +67,8 @@ async fn a_process_that_hangs_is_given_up_and_enters_again() {
     assert!(!hangs.has_said("told"), "nobody could tell it");
 
     hangs.wake();
-    hangs.says("told lease_lost").await;
     is_member(&schema, &hangs, true).await;
+    assert!(!hangs.has_said("told"), "its code is dropped, and takes no further step");
     assert!(hangs.lives(), "nobody restarted it");
     assert_eq!(runs(&engine, run, 2).await, held, "what it did when it woke changed nothing");
 
@@ -82,6 +83,34 @@ async fn a_process_that_hangs_is_given_up_and_enters_again() {
     hangs.says("told requested").await;
     verify(&schema, &engine, &promises).await;
     drop(hangs);
+    engine.close(Duration::from_secs(5)).await.expect("it ends well");
+}
+
+/// A process stood still for longer than its lease, and somebody else ran what it had run. Its code
+/// was ready to go on when it woke, and did, until somebody told it. Now it takes no further step.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn code_that_wakes_after_its_lease_takes_no_further_step() {
+    let schema = Schema::new();
+    let engine = parent(&schema).await;
+    let promises = Promises::default();
+    let mut hangs = Worker::begin(&schema.life, &promises);
+    hangs.says("at work").await;
+    let start = engine.start(StartOptions::new("pulse", "pulse", QUEUE, None));
+    let run = within("a start", start).await;
+    hangs.says_times(PULSE, 3).await;
+    let mut other = Worker::begin(&schema.life, &promises);
+    other.says("at work").await;
+
+    hangs.hang();
+    other.says_times(PULSE, 3).await;
+    let before = hangs.said_after(PULSE).len();
+    hangs.wake();
+    is_member(&schema, &hangs, true).await;
+    assert_eq!(hangs.said_after(PULSE).len(), before, "it had lost its lease");
+    let request = CancelRequest::new("enough", "parent");
+    let receipt = within("a cancel", engine.cancel(run, request)).await;
+    within("clean", engine.wait(receipt, Phase::Clean)).await;
+    drop((hangs, other));
     engine.close(Duration::from_secs(5)).await.expect("it ends well");
 }
 

@@ -76,6 +76,11 @@ impl Team {
         }
     }
 
+    /// How often they have said it, all together.
+    pub(crate) fn said(&self, what: &str) -> usize {
+        self.workers.iter().map(|worker| worker.said_after(what).len()).sum()
+    }
+
     /// Kills one of them, and starts it again.
     pub(crate) fn kill_one(&mut self, schema: &Schema) {
         let at = self.chance.below(3) as usize;

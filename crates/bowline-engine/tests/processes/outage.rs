@@ -1,14 +1,15 @@
 //! The database itself is stopped, killed and started again, under load. An outage pauses work; it
-//! cancels nothing, and nobody comes back to find the own work stolen.
+//! cancels nothing, and nobody comes back to find the own work stolen. One that is longer than a
+//! lease ends what runs, which is tried again.
 
 use std::time::{Duration, Instant};
 
-use bowline_core::{Payload, RunEnding};
+use bowline_core::{Payload, RunEnding, RunId};
 use bowline_engine::{CancelRequest, Engine, StartOptions};
 
 use crate::{
     cluster::{Cluster, Stop},
-    flows::{QUEUE, holds},
+    flows::{PULSE, QUEUE, holds},
     kill::Team,
     longer,
     schema::Schema,
@@ -53,35 +54,47 @@ async fn a_database_that_comes_and_goes_stops_nothing_and_loses_nothing() {
     team.engine.close(Duration::from_secs(5)).await.expect("it ends well");
 }
 
-/// An outage longer than any lease: what ran before runs afterwards, in the same process, as the
-/// same attempt.
+/// An outage longer than any lease: who has heard nothing for so long may have been given up, so
+/// its code ends by its own clock, while the database is away. Nobody has taken anything from
+/// anybody: it is handed back, and tried again.
 async fn outlast_the_lease(cluster: &mut Cluster, schema: &Schema, team: &mut Team) {
     let options = StartOptions::new("hold", "through the outage", QUEUE, None);
     let run = within("a start", team.engine.start(options)).await;
     // A claim that was done, and whose answer the outage swallows, would be handed back untried.
     team.says(&holds(run)).await;
-    let attempt = async |engine: &Engine| {
+    let attempt = async |engine: &Engine, run: RunId| {
         let left = within("a look", engine.leftovers(run)).await;
         let line = left.attempts.first().unwrap_or_else(|| panic!("nothing is there: {left:#?}"));
         assert!(line.running && !line.lost, "{left:#?}");
         (line.activity, line.attempt)
     };
-    let begun = attempt(&team.engine).await;
+    let (held, before) = attempt(&team.engine, run).await;
+    let options = StartOptions::new("pulse", "in the outage", QUEUE, None);
+    let pulse = within("a start", team.engine.start(options)).await;
+    team.says(PULSE).await;
     cluster.down(Stop::Immediate);
     let down = Instant::now();
     while down.elapsed() < LEASE * 4 / 3 {
         std::thread::park_timeout(Duration::from_millis(200));
     }
+    let said = team.said(PULSE);
+    while down.elapsed() < LEASE * 5 / 3 {
+        std::thread::park_timeout(Duration::from_millis(200));
+    }
+    assert_eq!(team.said(PULSE), said, "no code runs when the lease is over");
     cluster.up();
     // Long enough for whoever might want to give somebody up.
     let back = Instant::now();
     while back.elapsed() < LEASE * 3 / 2 {
-        assert_eq!(attempt(&team.engine).await, begun);
         team.work(5, Duration::from_secs(1)).await;
     }
+    let now = attempt(&team.engine, run).await;
+    assert_eq!(now, (held, before + 1), "handed back, and tried again");
     assert_eq!(schema.rows("members WHERE state = 0").await, 4, "everybody is there still");
     let request = CancelRequest::new("enough", "parent");
-    within("a cancel", team.engine.cancel_one(run, begun.0, request)).await;
+    let (pulses, _) = attempt(&team.engine, pulse).await;
+    within("a cancel", team.engine.cancel_one(pulse, pulses, request.clone())).await;
+    within("a cancel", team.engine.cancel_one(run, held, request)).await;
     let told = RunEnding::Completed(Some(Payload::json("\"told\"")));
     assert_eq!(ending(&team.engine, run).await, told);
 }

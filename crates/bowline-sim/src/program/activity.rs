@@ -1,25 +1,32 @@
 //! The code of activities: it does what its node says, and the observer sees it from its first poll
 //! to its drop.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
 
 use bowline_core::{Failure, Payload};
 use bowline_engine::worker::{
     activity::ActivityContext,
     registry::{ActivityCode, Answer},
 };
+use bowline_store::{Store, memory::MemoryStore};
 
 use super::{
     Act, Hears,
     code::{self, REFUND, number},
 };
-use crate::{observer::Observer, process::Life, world::World};
+use crate::{
+    observer::Observer,
+    process::Life,
+    world::{LEASE, World},
+};
 
 /// Every activity of a world, in one life of one process.
 pub(crate) struct Acts {
     pub(crate) world: Arc<World>,
     pub(crate) observer: Arc<Observer>,
     pub(crate) life: Life,
+    /// Knows for how long this process has been out of contact.
+    pub(crate) rows: MemoryStore,
 }
 
 impl ActivityCode for Acts {
@@ -33,7 +40,8 @@ impl ActivityCode for Acts {
         let node = input.as_ref().and_then(number).filter(|_| !is_refund);
         let act = node.and_then(|id| self.world.find(id as u32)?.act().copied());
         let act = act.unwrap_or(Act::PLAIN);
-        Box::pin(async move {
+        let (rows, watched) = (self.rows.clone(), observer.clone());
+        let mut code = Box::pin(async move {
             // Here, and not above: what was made and never polled did not run.
             let _runs = observer.begins(life, &ctx, false);
             if let Some(ms) = act.spawns {
@@ -46,7 +54,16 @@ impl ActivityCode for Acts {
             let answer = work(&ctx, act, node).await;
             observer.returns(&ctx, answer.is_ok());
             answer
-        })
+        });
+        Box::pin(poll_fn(move |cx| {
+            if rows.silence().is_some_and(|silent| silent >= Duration::from_millis(LEASE)) {
+                watched.broke(
+                    "no code runs out of contact for a lease",
+                    format!("{life} polls code, and may have been given up"),
+                );
+            }
+            code.as_mut().poll(cx)
+        }))
     }
 }
 

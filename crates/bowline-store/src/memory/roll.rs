@@ -133,6 +133,12 @@ impl Roll {
         self.members.get(&epoch).map(|member| (epoch, member.lease))
     }
 
+    /// For how long an opening has not extended its lease; none where nobody is given up for that.
+    pub(super) fn silence(&self, opening: u64) -> Option<Duration> {
+        let epoch = self.last_of(opening).filter(|_| self.is_shared())?;
+        self.members.get(&epoch).map(|member| self.now().since(member.renewed_at))
+    }
+
     /// Whether somebody is late.
     pub(super) fn is_one_late(&self) -> bool {
         let now = self.now();

@@ -1,10 +1,10 @@
 //! Who this process is in the store, and what becomes of it when others have given it up.
 //!
-//! In:    answers that say that this opening of the store is over.
+//! In:    answers that say that this opening of the store is over; no answer for a whole lease.
 //! Out:   all code of the lost epoch told to stop; once it has, a new epoch, and work goes on.
 //! Never: touches what belongs to others by then, or fights for a store in which it was replaced.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bowline_core::Epoch;
 use bowline_store::Join;
@@ -89,6 +89,33 @@ impl Core {
             self.bells.renew.notify_one();
         }
         answer
+    }
+
+    /// How much longer this process may run code without having been in contact with the store;
+    /// none where others give nobody up for that.
+    pub(crate) fn contact_left(&self) -> Option<Duration> {
+        self.store.silence().map(|silent| self.settings.lease.saturating_sub(silent))
+    }
+
+    /// Whether this process may run code. Who has been out of contact for a lease may have been
+    /// given up, and others may run the same: so it gives itself up, by its own clock and before it
+    /// asks anybody, and what it runs ends at once.
+    pub(crate) fn is_in_contact(&self) -> bool {
+        if !self.contact_left().is_some_and(|left| left.is_zero()) {
+            return true;
+        }
+        let epoch = self.epoch();
+        let is_news = !self.stopping.is_cancelled() && self.standing.lose(epoch);
+        if is_news {
+            tracing::error!(epoch = epoch.0, "out of contact for a lease: what it runs ends here");
+        }
+        if let Some(local) = self.local.get() {
+            local.all_cut(epoch);
+        }
+        if is_news {
+            self.bells.renew.notify_one();
+        }
+        false
     }
 
     /// Something that only a member may do, for somebody who waits. Whoever was given up enters

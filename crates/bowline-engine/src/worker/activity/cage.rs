@@ -18,16 +18,17 @@ pub(super) enum Caged<T> {
     Aborted,
 }
 
-/// Runs a future to its end, or until `abort` fires.
+/// Runs a future to its end, until `abort` fires, or until a poll comes when it may not be polled.
 pub(super) async fn cage<T>(
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     abort: CancellationToken,
+    may_run: impl Fn() -> bool,
 ) -> Caged<T> {
     let mut inside = Some(future);
     let mut aborted = pin!(abort.cancelled());
     poll_fn(|cx| {
         let Some(future) = inside.as_mut() else { return Poll::Ready(Caged::Aborted) };
-        let end = if aborted.as_mut().poll(cx).is_ready() {
+        let end = if aborted.as_mut().poll(cx).is_ready() || !may_run() {
             Caged::Aborted
         } else {
             match panic::catch(|| future.as_mut().poll(cx)) {
@@ -72,10 +73,12 @@ mod tests {
     #[tokio::test]
     async fn what_is_done_comes_out_and_a_panic_does_not_get_out() {
         let abort = CancellationToken::new();
-        assert_eq!(cage(Box::pin(async { 7 }), abort.clone()).await, Caged::Done(7));
-        let end = cage(Box::pin(async { fails() }), abort).await;
+        assert_eq!(cage(Box::pin(async { 7 }), abort.clone(), || true).await, Caged::Done(7));
+        let end = cage(Box::pin(async { fails() }), abort.clone(), || true).await;
         let Caged::Panicked(failure) = end else { panic!("{end:?}") };
         assert_eq!(failure.message, "no");
+        let never = async { panic!("it is not polled") };
+        assert_eq!(cage::<()>(Box::pin(never), abort, || false).await, Caged::Aborted);
     }
 
     #[tokio::test]
@@ -86,7 +89,7 @@ mod tests {
             let _inside = inside;
             std::future::pending::<()>().await;
         };
-        let caged = tokio::spawn(cage(Box::pin(future), abort.clone()));
+        let caged = tokio::spawn(cage(Box::pin(future), abort.clone(), || true));
         tokio::task::yield_now().await;
         abort.cancel();
         assert_eq!(caged.await.unwrap(), Caged::Aborted);
@@ -108,6 +111,6 @@ mod tests {
             let _bomb = bomb;
             std::future::pending::<()>().await;
         };
-        assert_eq!(cage(Box::pin(future), abort).await, Caged::Aborted);
+        assert_eq!(cage(Box::pin(future), abort, || true).await, Caged::Aborted);
     }
 }

@@ -119,7 +119,7 @@ impl ActivityContext {
         let (shared, abort) = (Arc::clone(&self.shared), self.shared.abort.clone());
         let future = Box::pin(future);
         self.shared.spawn.spawn(Box::pin(async move {
-            let end = match cage(future, abort).await {
+            let end = match cage(future, abort, || shared.may_be_polled()).await {
                 Caged::Done(value) => Ok(value),
                 Caged::Aborted => Err(Gone::Stopped),
                 Caged::Panicked(failure) => Err(panicked(&shared, failure)),

@@ -31,6 +31,8 @@ pub(super) struct Finish {
     pub(super) word: Word,
     /// Its attempt had been ended without it.
     pub(super) is_late: bool,
+    /// It was to end at once, because its process had lost contact.
+    pub(super) is_cut: bool,
 }
 
 impl Finish {
@@ -63,6 +65,7 @@ impl Finish {
         match (&self.how, self.word) {
             (_, Word::None) => None,
             (How::NeverRan, _) => Some(Rung::NeverStarted),
+            (How::Aborted, _) if self.is_cut => Some(Rung::Cut),
             (How::Aborted, _) => Some(Rung::Abort),
             _ => Some(Rung::Signal),
         }
@@ -75,7 +78,7 @@ mod tests {
     use bowline_core::Payload;
 
     fn finish(how: How, word: Word) -> Finish {
-        Finish { how, word, is_late: false }
+        Finish { how, word, is_late: false, is_cut: false }
     }
 
     fn failure() -> Failure {
@@ -138,6 +141,8 @@ mod tests {
         assert_eq!(finish(err(), Word::None).rung(), None);
         assert_eq!(finish(err(), Word::Cancel).rung(), Some(Rung::Signal));
         assert_eq!(finish(How::Aborted, Word::Stop).rung(), Some(Rung::Abort));
+        let cut = Finish { is_cut: true, ..finish(How::Aborted, Word::Cancel) };
+        assert_eq!(cut.rung(), Some(Rung::Cut));
         assert_eq!(finish(How::NeverRan, Word::Cancel).rung(), Some(Rung::NeverStarted));
     }
 }

@@ -27,6 +27,11 @@ pub enum Notice {
         /// Why.
         cause: Cause,
     },
+    /// The same, at once: there is no grace.
+    Cut {
+        /// Why.
+        cause: Cause,
+    },
     /// The worker shuts down.
     Drain {
         /// Why.
@@ -41,13 +46,15 @@ impl Notice {
         match self {
             Self::Cancel { .. } => "cancel",
             Self::Stop { .. } => "stop",
+            Self::Cut { .. } => "cut",
             Self::Drain { .. } => "drain",
         }
     }
 
     pub(super) fn cause(&self) -> &Cause {
         match self {
-            Self::Cancel { cause, .. } | Self::Stop { cause } | Self::Drain { cause, .. } => cause,
+            Self::Cancel { cause, .. } | Self::Drain { cause, .. } => cause,
+            Self::Stop { cause } | Self::Cut { cause } => cause,
         }
     }
 }
@@ -81,11 +88,12 @@ pub(super) struct Orders {
     drain: Option<(Order, Time)>,
     /// The end of the grace period; set once the code has been told.
     until: Option<Time>,
+    is_cut: bool,
 }
 
 impl Orders {
     pub(super) fn new(ladder: Ladder) -> Self {
-        Self { ladder, cancel: None, stop: None, drain: None, until: None }
+        Self { ladder, cancel: None, stop: None, drain: None, until: None, is_cut: false }
     }
 
     /// Takes a notice in. True if it changed anything: the same one may come many times.
@@ -94,6 +102,7 @@ impl Orders {
         match notice {
             Notice::Cancel { cause, ladder, .. } => self.cancel(cause, ladder, now),
             Notice::Stop { cause } => self.stop(cause, now),
+            Notice::Cut { cause } => self.cut(cause, now),
             Notice::Drain { cause, deadline } => self.drain(cause, deadline, now),
         }
         before != (self.word(), self.until, self.drain_due(), self.ladder)
@@ -152,6 +161,11 @@ impl Orders {
         self.until
     }
 
+    /// Whether it was to end at once.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
     /// How it is to be stopped.
     pub(super) fn ladder(&self) -> Ladder {
         self.ladder
@@ -178,6 +192,12 @@ impl Orders {
             self.stop = Some(Order { cause, at: now });
             self.fire(now);
         }
+    }
+
+    fn cut(&mut self, cause: Cause, now: Time) {
+        self.stop(cause, now);
+        self.is_cut = true;
+        self.until = self.until.map(|until| until.min(now));
     }
 
     fn drain(&mut self, cause: Cause, deadline: Time, now: Time) {
@@ -312,6 +332,20 @@ mod tests {
         orders.take(drain(30), seconds(0));
         orders.take(cancel("alice", None), seconds(25));
         assert_eq!((orders.word(), orders.until()), (Word::Cancel, Some(seconds(30))));
+    }
+
+    #[test]
+    fn who_is_cut_off_has_no_grace() {
+        let mut orders = orders();
+        assert!(orders.take(Notice::Cut { cause: Cause::new(Code::LeaseLost) }, seconds(3)));
+        assert_eq!((orders.word(), orders.until()), (Word::Stop, Some(seconds(3))));
+        let mut told = self::orders();
+        told.take(cancel("alice", None), seconds(1));
+        assert!(told.take(Notice::Cut { cause: Cause::new(Code::LeaseLost) }, seconds(4)));
+        assert_eq!(
+            (told.word(), told.until(), told.is_cut()),
+            (Word::Cancel, Some(seconds(4)), true)
+        );
     }
 
     #[test]

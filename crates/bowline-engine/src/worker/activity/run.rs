@@ -34,7 +34,7 @@ async fn call(
     let input = shared.assignment.spec.input.clone();
     // The call is made inside the cage: code that runs before its first await may panic too.
     let call = Box::pin(async move { code.call(ctx, input).await });
-    let how = match cage(call, shared.abort.clone()).await {
+    let how = match cage(call, shared.abort.clone(), || shared.may_be_polled()).await {
         Caged::Done(answer) => How::Returned(answer),
         Caged::Panicked(failure) => How::Panicked(failure),
         Caged::Aborted => How::Aborted,

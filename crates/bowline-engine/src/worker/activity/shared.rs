@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Assignment, Passing, Probe, Spawn,
+    Assignment, MayRun, Passing, Probe, Spawn,
     ending::{Finish, How},
     log,
     notice::{Notice, Orders, Word},
@@ -23,11 +23,17 @@ use super::{
 };
 use crate::clock::Clock;
 
+/// Who is asked on the way.
+pub(super) struct Asked {
+    pub(super) probe: Option<Arc<dyn Probe>>,
+    pub(super) may_run: Option<MayRun>,
+}
+
 pub(super) struct Shared {
     pub(super) assignment: Assignment,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) spawn: Arc<dyn Spawn>,
-    probe: Option<Arc<dyn Probe>>,
+    asked: Asked,
     pub(super) tracked: Tracked,
     /// The code must stop now.
     pub(super) told: CancellationToken,
@@ -81,7 +87,7 @@ impl Shared {
         assignment: Assignment,
         clock: Arc<dyn Clock>,
         spawn: Arc<dyn Spawn>,
-        probe: Option<Arc<dyn Probe>>,
+        asked: Asked,
         contexts: Weak<()>,
     ) -> Arc<Self> {
         let state = State {
@@ -99,7 +105,7 @@ impl Shared {
             assignment,
             clock,
             spawn,
-            probe,
+            asked,
             tracked: Tracked::default(),
             told: CancellationToken::new(),
             stopping: CancellationToken::new(),
@@ -124,7 +130,7 @@ impl Shared {
             return false;
         }
         let is_cancel = matches!(notice, Notice::Cancel { .. });
-        if is_cancel && self.probe.is_some() {
+        if is_cancel && self.asked.probe.is_some() {
             drop(state);
             if !self.passes(Passing::BeforeDelivered) {
                 return true;
@@ -207,12 +213,17 @@ impl Shared {
 
     /// Something begins that takes real time, until what this gives is dropped.
     pub(super) fn begins_real(&self) -> Option<Box<dyn Send>> {
-        self.probe.as_ref().and_then(|probe| probe.begins_real())
+        self.asked.probe.as_ref().and_then(|probe| probe.begins_real())
     }
 
     /// Whoever looks on is told on the spot; nothing may be locked here.
     fn passes(&self, at: Passing) -> bool {
-        self.probe.as_ref().is_none_or(|probe| probe.passes(&self.assignment, at))
+        self.asked.probe.as_ref().is_none_or(|probe| probe.passes(&self.assignment, at))
+    }
+
+    /// Whether code may be polled now.
+    pub(super) fn may_be_polled(&self) -> bool {
+        self.asked.may_run.as_ref().is_none_or(|ask| ask())
     }
 
     pub(super) fn cause(&self) -> Option<Cause> {
@@ -282,8 +293,8 @@ impl Shared {
             // It held a token and stopped: it has looked at the latest now.
             state.observed_at = Some(now);
         }
-        let is_late = state.is_ended_early;
-        state.finish = Some(Finish { how, word, is_late });
+        let (is_late, is_cut) = (state.is_ended_early, state.orders.is_cut());
+        state.finish = Some(Finish { how, word, is_late, is_cut });
         state.has_finished = true;
         true
     }

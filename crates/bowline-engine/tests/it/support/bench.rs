@@ -58,6 +58,7 @@ impl Bench {
             watch: Arc::new(Handle::current()),
             reports: sender,
             probe: None,
+            may_run: None,
         };
         Self { clock, slots, leaks, supervision, reports }
     }
@@ -70,6 +71,11 @@ impl Bench {
     pub(crate) fn start_as(&self, assignment: Assignment, code: Arc<dyn ActivityCode>) -> Attempt {
         let permit = self.slots.take(1).pop().expect("a slot is free");
         self.supervision.start(assignment, code, permit)
+    }
+
+    /// Code is polled only while this says so.
+    pub(crate) fn asks(&mut self, may_run: impl Fn() -> bool + Send + Sync + 'static) {
+        self.supervision.may_run = Some(Arc::new(may_run));
     }
 
     pub(crate) fn supervision(&self) -> &Supervision {

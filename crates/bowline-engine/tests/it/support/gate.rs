@@ -337,6 +337,10 @@ impl Store for Gated {
         self.many(Method::Post, posts, |inner, posts| inner.post(posts))
     }
 
+    fn silence(&self) -> Option<std::time::Duration> {
+        self.inner.silence()
+    }
+
     fn lend(&self, ask: &mut dyn FnMut()) {
         self.inner.lend(ask);
     }

@@ -67,9 +67,19 @@ impl Drop for Stage {
 
 impl Stage {
     fn new(kept: Kept) -> Self {
+        Self::at(Arc::new(ManualClock::default()), kept)
+    }
+
+    /// A store in memory that many may have open, and whose leases run by the story's clock.
+    pub(crate) fn many() -> Self {
+        let clock = Arc::new(ManualClock::default());
+        Self::at(clock.clone(), stores::many(&clock))
+    }
+
+    fn at(clock: Arc<ManualClock>, kept: Kept) -> Self {
         Self {
             gates: Gates::default(),
-            clock: Arc::new(ManualClock::default()),
+            clock,
             ids: Arc::new(CountedIds::default()),
             store: Mutex::new((kept.open)()),
             seen: Arc::default(),

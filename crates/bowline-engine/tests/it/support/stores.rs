@@ -49,6 +49,14 @@ pub(crate) fn memory() -> Option<Kept> {
     Some(Kept { open, give_up: Some(Box::new(move || own.evict())) })
 }
 
+/// The same, for many: who is silent for longer than its lease by this clock is given up.
+pub(crate) fn many(clock: &Arc<ManualClock>) -> Kept {
+    let clock = clock.clone();
+    let store = MemoryStore::shared(move || clock.now());
+    let open = Box::new(move || -> Arc<dyn Store> { Arc::new(store.opening()) });
+    Kept { open, give_up: None }
+}
+
 /// A store that several processes have open at once, each with an opening of its own.
 pub(crate) fn shared(clock: &Arc<ManualClock>) -> Vec<(&'static str, Open)> {
     let clock = clock.clone();

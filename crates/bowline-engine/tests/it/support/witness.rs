@@ -216,6 +216,10 @@ impl Store for Witness {
         self.inner.hurry(run);
     }
 
+    fn silence(&self) -> Option<std::time::Duration> {
+        self.inner.silence()
+    }
+
     fn lend(&self, ask: &mut dyn FnMut()) {
         self.inner.lend(ask);
     }

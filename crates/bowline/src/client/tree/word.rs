@@ -51,6 +51,12 @@ fn stopped(line: &AttemptLine) -> String {
         Some(Rung::Abort) => pushed("aborted"),
         Some(Rung::Kill) => pushed("killed"),
         Some(Rung::Abandon) => format!("{}, and has ended since", pushed("given up")),
+        Some(Rung::Cut) if is_told(line) => {
+            "was told; its process lost contact with the store, and ended it".into()
+        }
+        Some(Rung::Cut) => {
+            format!("its process lost contact with the store, and ended it, {untold}")
+        }
         Some(Rung::Died) if is_told(line) => "was told, and ended with its process".into(),
         Some(Rung::Died) => format!("ended with its process, {untold}"),
         Some(Rung::Unknown) => "fell silent with its worker, and has ended since".into(),

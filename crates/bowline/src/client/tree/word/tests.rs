@@ -43,6 +43,7 @@ fn how_far_it_was_pushed_is_told_with_what_it_was_told() {
         Rung::Reap,
         Rung::Abort,
         Rung::Kill,
+        Rung::Cut,
         Rung::Died,
         Rung::Unknown,
         Rung::Abandon,
@@ -77,6 +78,10 @@ fn how_far_it_was_pushed_is_told_with_what_it_was_told() {
           was killed, not known to have been told
           ignored it, and was killed
           looked, did not stop in time, and was killed
+        Cut
+          its process lost contact with the store, and ended it, not known to have been told
+          was told; its process lost contact with the store, and ended it
+          was told; its process lost contact with the store, and ended it
         Died
           ended with its process, not known to have been told
           was told, and ended with its process
