@@ -113,6 +113,9 @@ pub(crate) enum Command {
         by: String,
     },
     Serve(Box<Serve>),
+    /// Say what is known of a process that has a database open.
+    #[command(subcommand)]
+    Member(Member),
     /// List work that should not be there at all. Exit code 1 if there is any.
     Orphans {
         /// The store: a file, or postgres://user@host/database.
@@ -131,6 +134,30 @@ pub(crate) enum Command {
         store: Place,
         /// The new file; an existing one is never overwritten.
         to: PathBuf,
+    },
+}
+
+/// What may be said of a process.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Member {
+    /// A process that fell silent is gone, and will not come back: its host was taken away, or
+    /// somebody has ended it. What it ran counts as over, and receipts name who said so.
+    #[command(group = clap::ArgGroup::new("whom").required(true))]
+    Gone {
+        /// The store: postgres://user@host/database.
+        store: Place,
+        /// What it calls itself, as receipts name it.
+        #[arg(long, group = "whom")]
+        identity: Option<String>,
+        /// Every process of this host.
+        #[arg(long, group = "whom")]
+        host: Option<String>,
+        /// Who says so.
+        #[arg(long)]
+        by: String,
+        /// How that is known, in words.
+        #[arg(long, default_value = "")]
+        reason: String,
     },
 }
 

@@ -5,6 +5,7 @@ mod cancel;
 mod check;
 mod demo;
 mod list;
+mod member;
 mod orphans;
 mod retry;
 mod serve;
@@ -16,7 +17,7 @@ use anyhow::Result;
 use bowline_engine::core::Time;
 
 use crate::{
-    args::{Args, Command},
+    args::{Args, Command, Member},
     compose::{SCHEMA, Site},
     print::Printer,
     settings::Settings,
@@ -47,6 +48,10 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
             cancel::terminate(&at(store), &workflow_id, reason, by, print).await
         }
         Command::Serve(serve) => serve::run(Settings::of(*serve, schema)?, print).await,
+        Command::Member(Member::Gone { store, identity, host, by, reason }) => {
+            let gone = member::Gone { identity, host, by, reason };
+            member::gone(&at(store), gone, print).await
+        }
         Command::Orphans { store } => orphans::run(&at(store), print).await,
         Command::Check { store } => check::run(&at(store), print).await,
         Command::Backup { store, to } => backup::run(&at(store), &to, print).await,

@@ -322,11 +322,7 @@ impl Engine {
     /// If the store fails.
     pub async fn close(&self, within: Duration) -> Result<()> {
         self.drain(within).await?;
-        // Whoever was given up has nothing to give back.
-        let left = match self.core.standing.is_out() {
-            true => Ok(()),
-            false => self.core.renew(true).await,
-        };
+        let left = self.core.leave().await;
         self.core.stopping.cancel();
         self.core.background.close();
         self.core.background.wait().await;

@@ -193,6 +193,25 @@ impl Builder {
         self.set(move |engine| engine.retention(kept))
     }
 
+    /// Presumes dead what a process had been running once it has been silent for this long. Without
+    /// it nobody is presumed dead. Receipts then say *presumed*, and never that nothing is left:
+    /// nobody has seen it end. This is about processes that share a database.
+    pub fn presume_dead_after(mut self, silence: Duration) -> Self {
+        if silence.is_zero() {
+            self.faults.push("nobody can be presumed dead at once: say after which silence".into());
+        }
+        self.set(move |engine| engine.presume_dead_after(silence))
+    }
+
+    /// How long this process may be out of contact with a database that others have open too; 30
+    /// seconds by default. After that it ends its running activities, and others take them over.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        if lease.is_zero() {
+            self.faults.push("a lease of no time is lost at once: say how long".into());
+        }
+        self.set(move |engine| engine.lease(lease))
+    }
+
     /// Names the build of your code: a version, or the hash of a commit. This process tries at once
     /// every run that another build could not continue. Without a name, a new process tries such a
     /// run after a pause that grows with the tries.

@@ -3,8 +3,8 @@
 //! In:    an [`Assignment`], its code and a slot; later, [`Notice`]s.
 //! Out:   [`Report`]s: what reached the code, what the code said, how the attempt ended, and what
 //!        could not be stopped. Exactly one of them is an `Ended`.
-//! Never: stops healthy code by itself. Only a notice, a limit of the activity or a lost lease does; a
-//!        store that is out of reach does not, before a lease is over.
+//! Never: stops healthy code by itself. Only a notice, a limit of the activity or a lost lease do;
+//!        a store that is out of reach does not, before a lease is over.
 
 mod cage;
 mod context;

@@ -86,12 +86,7 @@ async fn nothing_begins_when_the_lease_is_over() {
     claim.release();
     // It gives itself up, and tries to enter again.
     let joins = || stage.gates.calls().iter().filter(|method| **method == Method::Join).count();
-    within("it to try to enter again", async {
-        while joins() < 2 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    passes_until(&stage, "it to try to enter again", || joins() >= 2).await;
     assert_eq!(probe.begun(), 0);
     stage.gates.cut(false);
     passes_until(&stage, "another attempt", || probe.begun() == 1).await;

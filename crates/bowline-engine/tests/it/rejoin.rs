@@ -257,3 +257,28 @@ async fn nobody_enters_again_beside_code_that_is_past_its_limit() {
     })
     .await;
 }
+
+/// A process that was given up closed without having entered again: nobody ever heard that its code
+/// had ended, and receipts waited for word of it.
+#[tokio::test]
+async fn whoever_closes_after_it_was_given_up_says_that_its_code_has_ended() {
+    stage::each_shared(async |stage| {
+        let probe = Probe::new();
+        let first = process(&stage, work(10, 5), probe.obeys()).await;
+        let run = start(&first.engine, "one", "one-1").await;
+        probe.has_begun(1).await;
+        let join = stage.gates.hold(Method::Join, When::Before, any);
+        stage.give_up();
+        probe.has_ended(1).await;
+        join.reached().await;
+        within("the engine to close", first.engine.close(Duration::from_secs(1)))
+            .await
+            .expect("it closes");
+        join.release();
+        stage.reopen();
+        let second = process(&stage, work(10, 5), probe.obeys()).await;
+        let receipt = cancel(&second.engine, run).await;
+        comes_clean(&second.engine, receipt).await;
+    })
+    .await;
+}

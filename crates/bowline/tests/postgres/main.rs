@@ -1,6 +1,7 @@
 //! The same program on a database, twice at once. `cargo xtask test` starts a Postgres for it.
 
 mod driver;
+mod silent;
 mod transaction;
 
 use std::time::Duration;

@@ -7,7 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bowline_core::Epoch;
-use bowline_store::Join;
+use bowline_store::{Attest, Join, Whom, Witness};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -136,6 +136,31 @@ impl Core {
                 () = self.standing.is_in() => {}
             }
         }
+    }
+
+    /// Leaves: what this process had is given back, and nothing of it runs any more. Whoever was
+    /// given up has nothing to give back, and says the rest. Where code runs that nobody gave up,
+    /// nothing is said, for it would not be true: then others miss this process after a lease.
+    pub(crate) async fn leave(self: &Arc<Self>) -> Result<()> {
+        let local = self.local.get();
+        if local.as_ref().is_some_and(|local| local.is_running()) {
+            tracing::error!("code still runs here: this process leaves without a word");
+            return Ok(());
+        }
+        let epoch = self.epoch();
+        let left = self.renew(true).await;
+        let is_lost = left.as_ref().is_err_and(Error::is_lost);
+        if !is_lost {
+            return if self.standing.is_out() { Ok(()) } else { left };
+        }
+        if !local.is_some_and(|local| local.leaks()) {
+            let (whom, witness, now) = (Whom::Epoch(epoch), Witness::Host, self.now());
+            let attest = Attest { whom, witness, now };
+            if let Err(error) = self.retrying(|| self.store.attest(attest.clone())).await {
+                tracing::warn!(%error, "nobody could be told that what ran here has ended");
+            }
+        }
+        Ok(())
     }
 
     /// Enters the store again under a new epoch, once nothing of the lost one runs any more. False
