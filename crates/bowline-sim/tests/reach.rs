@@ -6,11 +6,15 @@ use std::collections::BTreeSet;
 use bowline_core::EventKind;
 use bowline_sim::{Look, World, play};
 
-/// Worlds that reach what is rare. `cargo xtask sim --reach` names the first one for each thing.
+/// Worlds that reach what is rare, looked at first. `cargo xtask sim --reach` names the first one
+/// for each thing.
 const WORLDS: &[u64] = &[
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 25, 29, 41, 47, 50, 55, 62, 65, 77, 92, 192, 272, 332,
-    360, 733, 1035,
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 25, 29, 41, 47, 50, 55, 62, 65, 77, 92, 192, 236, 272,
+    302, 332, 360, 492, 733, 1035, 2498,
 ];
+
+/// A change of the engine shifts what is rare to other worlds: among so many, everything is.
+const MORE: u64 = 3_000;
 
 /// Every kind of event is reached, but for these.
 const EXCUSED: &[&str] = &[
@@ -81,12 +85,16 @@ const THINGS: &[&str] = &[
 
 #[test]
 fn every_step_fault_request_and_word_is_reached() {
-    let reached: BTreeSet<&str> = WORLDS
-        .iter()
-        .flat_map(|seed| play(&World::of(*seed), &Look::default()).reached.into_keys())
-        .collect();
     let events = EventKind::NAMES.iter().filter(|name| !EXCUSED.contains(name));
-    let missing: Vec<_> = events.chain(THINGS).filter(|thing| !reached.contains(*thing)).collect();
+    let mut missing: BTreeSet<&str> = events.chain(THINGS).copied().collect();
+    let mut reached = BTreeSet::new();
+    for seed in WORLDS.iter().copied().chain(0..MORE) {
+        if missing.is_empty() {
+            break;
+        }
+        reached.extend(play(&World::of(seed), &Look::default()).reached.into_keys());
+        missing.retain(|thing| !reached.contains(thing));
+    }
     assert!(missing.is_empty(), "no world reaches {missing:?}");
     let needless: Vec<_> = EXCUSED.iter().filter(|thing| reached.contains(*thing)).collect();
     assert!(needless.is_empty(), "excused, and reached: {needless:?}");
