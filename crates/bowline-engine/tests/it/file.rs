@@ -44,7 +44,8 @@ impl Place {
 
     fn builder(&self, store: &Arc<SqliteStore>) -> Builder {
         let inner: Arc<dyn Store> = store.clone();
-        let builder = Engine::builder(Arc::new(Gated { inner, gates: self.gates.clone() }));
+        let builder =
+            Engine::builder(Arc::new(Gated { inner, gates: self.gates.clone(), is_timed: false }));
         builder
             .clock(self.clock.clone())
             .stuck_after(Duration::MAX)

@@ -261,6 +261,8 @@ async fn stand(point: Option<Arc<Point>>) {
 pub(crate) struct Gated {
     pub(crate) inner: Arc<dyn Store>,
     pub(crate) gates: Gates,
+    /// Its leases run by the story's clock. Where they run by another one, nobody counts them.
+    pub(crate) is_timed: bool,
 }
 
 impl Gated {
@@ -338,7 +340,7 @@ impl Store for Gated {
     }
 
     fn silence(&self) -> Option<std::time::Duration> {
-        self.inner.silence()
+        self.inner.silence().filter(|_| self.is_timed)
     }
 
     fn lend(&self, ask: &mut dyn FnMut()) {

@@ -54,6 +54,8 @@ pub(crate) struct Stage {
     kept: Kept,
     store: Mutex<Arc<dyn Store>>,
     seen: Arc<Seen>,
+    /// The leases of the store run by this clock.
+    is_timed: bool,
 }
 
 impl Drop for Stage {
@@ -67,22 +69,23 @@ impl Drop for Stage {
 
 impl Stage {
     fn new(kept: Kept) -> Self {
-        Self::at(Arc::new(ManualClock::default()), kept)
+        Self::at(Arc::new(ManualClock::default()), kept, false)
     }
 
     /// A store in memory that many may have open, and whose leases run by the story's clock.
     pub(crate) fn many() -> Self {
         let clock = Arc::new(ManualClock::default());
-        Self::at(clock.clone(), stores::many(&clock))
+        Self::at(clock.clone(), stores::many(&clock), true)
     }
 
-    fn at(clock: Arc<ManualClock>, kept: Kept) -> Self {
+    fn at(clock: Arc<ManualClock>, kept: Kept, is_timed: bool) -> Self {
         Self {
             gates: Gates::default(),
             clock,
             ids: Arc::new(CountedIds::default()),
             store: Mutex::new((kept.open)()),
             seen: Arc::default(),
+            is_timed,
             kept,
         }
     }
@@ -100,7 +103,8 @@ impl Stage {
     pub(crate) fn builder_with(&self, options: QueueOptions) -> Builder {
         let (inner, seen) = (self.store(), self.seen.clone());
         let inner = Arc::new(Witness { inner, seen });
-        let store: Arc<dyn Store> = Arc::new(Gated { inner, gates: self.gates.clone() });
+        let store: Arc<dyn Store> =
+            Arc::new(Gated { inner, gates: self.gates.clone(), is_timed: self.is_timed });
         Engine::builder(store)
             .clock(self.clock.clone())
             .ids(self.ids.clone())
