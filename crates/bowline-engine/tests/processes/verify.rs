@@ -6,7 +6,9 @@ use std::{
     time::Instant,
 };
 
-use bowline_core::{Event, EventKind, ReceiptId, RetryState, RunEnding, RunId, Signal, lawful};
+use bowline_core::{
+    Event, EventKind, ReceiptId, RetryState, RunEnding, RunId, Signal, Time, lawful,
+};
 use bowline_engine::Engine;
 use bowline_store::{Filter, Head, Phase};
 
@@ -190,11 +192,14 @@ impl Aftermath {
     }
 
     /// Nobody took an attempt from whoever had it. One that was claimed, and whose claim was never
-    /// answered, is handed back untried: that is no failure.
-    pub(crate) fn nothing_was_stolen(&self) {
+    /// answered, is handed back untried: that is no failure. What begins from a moment on is not
+    /// looked at.
+    pub(crate) fn nothing_was_stolen_before(&self, moment: Time) {
         for events in self.histories.values() {
             let stolen = events.iter().any(|event| match &event.kind {
-                EventKind::ActivityStarted(started) => started.last_failure.is_some(),
+                EventKind::ActivityStarted(started) => {
+                    started.last_failure.is_some() && started.at < moment
+                }
                 _ => false,
             });
             assert!(!stolen, "{events:#?}");
