@@ -8,7 +8,6 @@ mod attempts;
 mod contact;
 mod dispatch;
 mod drain;
-
 mod local;
 mod parked;
 mod seen;

@@ -3,8 +3,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bowline_core::{Payload, RunEnding};
-use bowline_engine::{Builder, CancelRequest, Engine, QueueOptions, clock::ManualClock};
+use bowline_core::{Fence, Payload, RunEnding, RunId};
+use bowline_engine::{
+    Builder, CancelRequest, Engine, QueueOptions, clock::ManualClock,
+    worker::registry::ActivityCode,
+};
 use bowline_replay::Context;
 use bowline_store::memory::MemoryStore;
 
@@ -26,7 +29,7 @@ fn builder(store: &MemoryStore) -> Builder {
         })
 }
 
-async fn holder(engine: &Engine, run: bowline_core::RunId) -> Option<bowline_core::Fence> {
+async fn holder(engine: &Engine, run: RunId) -> Option<Fence> {
     engine.head(run).await.expect("the run is there").holder
 }
 
@@ -87,16 +90,15 @@ async fn an_attempt_that_has_ended_and_stands_again_is_tried_again() {
     assert_eq!(ends, 1);
 }
 
-/// An attempt has begun, and the standby has not heard of it: nobody could cancel it there.
-#[tokio::test]
-async fn code_of_which_the_standby_has_not_heard_is_told_to_stop() {
-    let (store, probe) = (MemoryStore::new(), Probe::new());
+/// An attempt of which the standby has not heard was told to stop, and another one has begun.
+async fn begun_anew(probe: &Probe, code: Arc<dyn ActivityCode>) -> (Engine, RunId) {
+    let store = MemoryStore::new();
     let engine = builder(&store)
         .flow("asks", |ctx: Context, _| async move {
             ctx.signals("go").recv().await;
             done(ctx.activity(activity("work", "1")).await)
         })
-        .activity("work", probe.obeys())
+        .activity("work", code)
         .up()
         .await;
     let run = start(&engine, "asks", "one").await;
@@ -109,6 +111,14 @@ async fn code_of_which_the_standby_has_not_heard_is_told_to_stop() {
     // What was lost is asked for again.
     engine.signal(run, signal("go")).await.expect("the signal is taken");
     probe.has_begun(2).await;
+    (engine, run)
+}
+
+/// An attempt has begun, and the standby has not heard of it: nobody could cancel it there.
+#[tokio::test]
+async fn code_of_which_the_standby_has_not_heard_is_told_to_stop() {
+    let probe = Probe::new();
+    let (engine, run) = begun_anew(&probe, probe.obeys()).await;
     probe.let_go(1);
     let done = RunEnding::Completed(Some(Payload::json("\"done\"")));
     assert_eq!(ending(&engine, run).await, done);
@@ -118,24 +128,8 @@ async fn code_of_which_the_standby_has_not_heard_is_told_to_stop() {
 /// and is not mistaken for it: when the first one has ended, the second is still to be reached.
 #[tokio::test]
 async fn an_attempt_that_begins_again_beside_itself_can_be_cancelled() {
-    let (store, probe) = (MemoryStore::new(), Probe::new());
-    let engine = builder(&store)
-        .flow("asks", |ctx: Context, _| async move {
-            ctx.signals("go").recv().await;
-            done(ctx.activity(activity("work", "1")).await)
-        })
-        .activity("work", probe.completes_late())
-        .up()
-        .await;
-    let run = start(&engine, "asks", "one").await;
-    idle(&engine, run).await;
-    let standby = store.standby();
-    engine.signal(run, signal("go")).await.expect("the signal is taken");
-    probe.has_begun(1).await;
-    store.promote(&standby);
-    probe.was_told(1).await;
-    engine.signal(run, signal("go")).await.expect("the signal is taken");
-    probe.has_begun(2).await;
+    let probe = Probe::new();
+    let (engine, run) = begun_anew(&probe, probe.completes_late()).await;
     assert_eq!(probe.attempts(), ["attempt 1", "attempt 1"]);
     probe.let_go(1);
     probe.has_ended(1).await;
