@@ -44,8 +44,7 @@ impl Place {
 
     fn builder(&self, store: &Arc<SqliteStore>) -> Builder {
         let inner: Arc<dyn Store> = store.clone();
-        let builder =
-            Engine::builder(Arc::new(Gated { inner, gates: self.gates.clone(), is_timed: false }));
+        let builder = Engine::builder(Arc::new(Gated::over(inner, self.gates.clone())));
         builder
             .clock(self.clock.clone())
             .stuck_after(Duration::MAX)

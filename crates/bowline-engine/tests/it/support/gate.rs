@@ -1,7 +1,10 @@
 //! A store behind gates: a test holds a chosen call exactly there, lets calls fail, cuts the
 //! store off, swallows hints and hits, and counts everything.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use bowline_core::{Epoch, Time, Version};
 use bowline_store::{
@@ -250,11 +253,36 @@ impl Item for Settle {
     }
 }
 
-async fn stand(point: Option<Arc<Point>>) {
-    let Some(point) = point else { return };
-    point.reached.send_replace(true);
-    let mut released = point.released.subscribe();
-    released.wait_for(|released| *released).await.expect("the gate is there");
+/// Whether the process that has the store open lives. What a killed one was doing ends when its
+/// runtime gets to it, which may be later than the next process begins: until then it must reach
+/// neither the store nor a gate. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Life(Arc<AtomicBool>);
+
+impl Life {
+    pub(crate) fn end(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Never comes back in a process that is dead.
+    async fn goes_on(&self) {
+        if self.is_over() {
+            std::future::pending().await
+        }
+    }
+
+    async fn stand(&self, point: Option<Arc<Point>>) {
+        if let Some(point) = point {
+            point.reached.send_replace(true);
+            let mut released = point.released.subscribe();
+            released.wait_for(|released| *released).await.expect("the gate is there");
+        }
+        self.goes_on().await;
+    }
 }
 
 /// A store behind gates.
@@ -263,9 +291,15 @@ pub(crate) struct Gated {
     pub(crate) gates: Gates,
     /// Its leases run by the story's clock. Where they run by another one, nobody counts them.
     pub(crate) is_timed: bool,
+    pub(crate) life: Life,
 }
 
 impl Gated {
+    /// A store whose leases nobody counts, and whose process is never killed.
+    pub(crate) fn over(inner: Arc<dyn Store>, gates: Gates) -> Self {
+        Self { inner, gates, is_timed: false, life: Life::default() }
+    }
+
     fn one<T: Send + 'static>(
         &self,
         method: Method,
@@ -273,18 +307,22 @@ impl Gated {
         call: impl FnOnce(Arc<dyn Store>) -> Answer<Result<T>> + Send + 'static,
         after: impl Fn(&T) -> Call<'_> + Send + 'static,
     ) -> Answer<Result<T>> {
-        let (inner, gates) = (self.inner.clone(), self.gates.clone());
+        if self.life.is_over() {
+            return Box::pin(std::future::pending());
+        }
+        let (inner, gates, life) = (self.inner.clone(), self.gates.clone(), self.life.clone());
         let called = self.gates.called(method);
         let before = std::slice::from_ref(before);
         let stops = gates.stops(method, When::Before, before);
         let fails = gates.fails(method, When::Before, before);
         Box::pin(async move {
-            stand(stops).await;
+            life.stand(stops).await;
             called.and(fails)?;
             let answer = call(inner).await?;
+            life.goes_on().await;
             let stops = gates.stops(method, When::After, &[after(&answer)]);
             let fails = gates.fails(method, When::After, &[after(&answer)]);
-            stand(stops).await;
+            life.stand(stops).await;
             fails.map(|()| answer)
         })
     }
@@ -295,17 +333,21 @@ impl Gated {
         items: Vec<I>,
         call: impl FnOnce(Arc<dyn Store>, Vec<I>) -> Answer<Vec<Result<T>>> + Send + 'static,
     ) -> Answer<Vec<Result<T>>> {
-        let (inner, gates) = (self.inner.clone(), self.gates.clone());
+        if self.life.is_over() {
+            return Box::pin(std::future::pending());
+        }
+        let (inner, gates, life) = (self.inner.clone(), self.gates.clone(), self.life.clone());
         let called = self.gates.called(method);
         let (stops, fails) = gates.at(method, When::Before, &items);
         Box::pin(async move {
-            stand(stops).await;
+            life.stand(stops).await;
             if let Err(error) = called.and(fails) {
                 return items.iter().map(|_| Err(error.clone())).collect();
             }
             let answers = call(inner, items.clone()).await;
+            life.goes_on().await;
             let (stops, fails) = gates.at(method, When::After, &items);
-            stand(stops).await;
+            life.stand(stops).await;
             match fails {
                 Ok(()) => answers,
                 Err(error) => answers.into_iter().map(|a| a.and(Err(error.clone()))).collect(),
@@ -431,6 +473,9 @@ impl Store for Gated {
     }
 
     fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+        if self.life.is_over() {
+            return Box::pin(std::future::pending());
+        }
         self.inner.shelve(puts)
     }
 

@@ -16,7 +16,7 @@ use bowline_store::{Leftovers, Phase, Store};
 use tokio::runtime::Runtime;
 
 use super::{
-    gate::{Gated, Gates},
+    gate::{Gated, Gates, Life},
     stores::{self, Kept},
     witness::{Seen, Witness},
 };
@@ -52,7 +52,8 @@ pub(crate) struct Stage {
     pub(crate) clock: Arc<ManualClock>,
     ids: Arc<CountedIds>,
     kept: Kept,
-    store: Mutex<Arc<dyn Store>>,
+    /// The store as it is open now, and the life of whoever has it open.
+    store: Mutex<(Arc<dyn Store>, Life)>,
     seen: Arc<Seen>,
     /// The leases of the store run by this clock.
     is_timed: bool,
@@ -83,7 +84,7 @@ impl Stage {
             gates: Gates::default(),
             clock,
             ids: Arc::new(CountedIds::default()),
-            store: Mutex::new((kept.open)()),
+            store: Mutex::new(((kept.open)(), Life::default())),
             seen: Arc::default(),
             is_timed,
             kept,
@@ -92,7 +93,7 @@ impl Stage {
 
     /// The store itself, past all gates.
     pub(crate) fn store(&self) -> Arc<dyn Store> {
-        self.store.lock().unwrap().clone()
+        self.store.lock().unwrap().0.clone()
     }
 
     /// An engine that works on one queue, with two threads.
@@ -101,10 +102,10 @@ impl Stage {
     }
 
     pub(crate) fn builder_with(&self, options: QueueOptions) -> Builder {
-        let (inner, seen) = (self.store(), self.seen.clone());
-        let inner = Arc::new(Witness { inner, seen });
-        let store: Arc<dyn Store> =
-            Arc::new(Gated { inner, gates: self.gates.clone(), is_timed: self.is_timed });
+        let (inner, life) = self.store.lock().unwrap().clone();
+        let inner = Arc::new(Witness { inner, seen: self.seen.clone() });
+        let (gates, is_timed) = (self.gates.clone(), self.is_timed);
+        let store: Arc<dyn Store> = Arc::new(Gated { inner, gates, is_timed, life });
         Engine::builder(store)
             .clock(self.clock.clone())
             .ids(self.ids.clone())
@@ -130,7 +131,7 @@ impl Stage {
 
     /// Opens the store again, as after a crash of whoever had it.
     pub(crate) fn reopen(&self) {
-        *self.store.lock().unwrap() = (self.kept.open)();
+        *self.store.lock().unwrap() = ((self.kept.open)(), Life::default());
     }
 
     /// Whoever has the store is given up by others; its process lives on.
@@ -184,7 +185,8 @@ impl Stage {
             .build()
             .expect("a runtime can be made");
         let started = runtime.spawn(builder.start()).await.expect("starting does not panic");
-        Process { engine: started.expect("the engine starts"), runtime: Some(runtime) }
+        let life = self.store.lock().unwrap().1.clone();
+        Process { engine: started.expect("the engine starts"), runtime: Some(runtime), life }
     }
 }
 
@@ -192,11 +194,13 @@ impl Stage {
 pub(crate) struct Process {
     pub(crate) engine: Engine,
     runtime: Option<Runtime>,
+    life: Life,
 }
 
 impl Process {
     /// Everything that this process was doing stops in the middle.
     pub(crate) fn kill(mut self) {
+        self.life.end();
         self.runtime.take().expect("it is killed once").shutdown_background();
     }
 }
