@@ -11,7 +11,7 @@ use bowline_store::{
 
 use crate::{
     support::{
-        flows::{Flows, any, commit, retried, starting, work},
+        flows::{Flows, commit, retried, starting, work},
         gate::Held,
         probe::Probe,
         remote,
@@ -161,9 +161,9 @@ async fn nothing_begins_in_the_process_that_takes_over() {
         first.kill();
         stage.reopen();
         decision.release();
-        let turn = stage.gates.hold(Method::ClaimRuns, When::Before, any);
+        let decision = undecided(&stage);
         let engine = builder().activity("work", probe.obeys()).up().await;
-        turn.reached().await;
+        decision.reached().await;
         within("the lost attempt to wait", async {
             while engine.leftovers(run).await.expect("it reads").queued < 3 {
                 tokio::task::yield_now().await;
@@ -172,7 +172,7 @@ async fn nothing_begins_in_the_process_that_takes_over() {
         .await;
         settle_down(&engine, run).await;
         assert_eq!(probe.begun(), 1, "only the one before the kill");
-        turn.release();
+        decision.release();
         let left = reaches(&engine, receipt, Phase::Settled).await;
         assert_eq!((probe.begun(), left.runs[0].status), (1, Status::Cancelled));
     })
