@@ -158,10 +158,9 @@ pub fn settle(
     }
     live.last_worker = start.worker;
     if let Some(record) = &mut live.cancel {
-        // One that was handed back untried never ran, but one before it may have.
-        let ran_before = live.attempt > live.returned + 1;
+        // This attempt never ran, but one before it may have, even one that was handed back.
         record.rung = match rung.or(record.rung).unwrap_or(own_rung(&ending)) {
-            Rung::NeverStarted if ran_before => Some(Rung::Waiting),
+            Rung::NeverStarted if live.attempt > 1 => Some(Rung::Waiting),
             rung => Some(rung),
         };
     }
