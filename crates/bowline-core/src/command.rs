@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     ActivitySpec, Blob, Cause, ChildSpec, Decision, EventId, External, Failure, Fields, Name,
     Payload, Queue, Ranges, RetryPolicy, RunId, ScopeStep, SearchAttributes, SearchField, Span,
-    TimerId, UpdateAnswer, UpdateRequest,
+    TimerId, TurnFault, UpdateAnswer, UpdateRequest,
 };
 
 /// One thing that workflow code asks for, beside what the door wants to have stored with it.
@@ -71,6 +71,8 @@ pub enum Command {
     Cancel(Option<Payload>, Option<Cause>),
     /// Close and go on as a new run, under a run id that the engine made.
     ContinueAsNew(Box<ContinueAsNew>, RunId),
+    /// Something that a door cannot read as any of these: the turn fails with it, for this reason.
+    Unreadable(TurnFault, String),
 }
 
 impl Command {

@@ -127,5 +127,6 @@ pub(crate) fn command(draft: &mut Draft, asked: Asked, turn: EventId) -> Result<
         Command::Fail(failure) => close::fail(draft, turn, failure, wire),
         Command::Cancel(details, cause) => close::cancelled(draft, turn, details, cause, wire),
         Command::ContinueAsNew(next, run) => close::continued(draft, turn, *next, run, wire),
+        Command::Unreadable(fault, why) => Err(Refusal::Command(fault, why)),
     }
 }

@@ -34,8 +34,9 @@ pub const UNREAD_LARGE: u64 = 64 * 1024;
 pub const SEARCH_MAX: usize = 100;
 /// How many bytes one search attribute may have.
 pub const SEARCH_BYTES_MAX: usize = 2 * 1024;
-/// How many bytes may travel around the value of a search attribute: its type, its encoding.
-pub const SEARCH_AROUND_MAX: usize = 1024;
+/// How many bytes all search attributes of a run may have together, with their names and what
+/// travels around their values.
+pub const SEARCH_ALL_MAX: usize = 40 * 1024;
 /// How many carried-out requests a run remembers, so that a repeated one counts once.
 pub const REQUESTS_MAX: usize = 10_000;
 /// How many events a history may have before the run is terminated.
@@ -46,6 +47,8 @@ pub const EVENTS_NATIVE_MAX: u64 = 2_000_000;
 pub const HISTORY_BYTES_MAX: u64 = 50 * 1024 * 1024;
 /// How many bytes a native history may have.
 pub const HISTORY_BYTES_NATIVE_MAX: u64 = 1024 * 1024 * 1024;
+/// How far apart the beginnings of runs are at least that continue each other, for remote workers.
+pub const CONTINUED_APART: Duration = Duration::from_secs(1);
 /// From how many events on continuing as new is suggested.
 pub const EVENTS_SUGGEST: u64 = 4_096;
 /// From how many bytes on continuing as new is suggested.

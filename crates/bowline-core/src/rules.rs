@@ -3,6 +3,8 @@
 //! Native rules may be ours; remote rules are exactly what the official SDKs replay. Every place
 //! where the two differ is a method here, so that the difference can be read on one screen.
 
+use std::time::Duration;
+
 use minicbor::{Decode, Encode};
 
 use crate::limits;
@@ -97,6 +99,14 @@ impl Rules {
         match self.kind {
             Kind::Native => limits::EVENTS_NATIVE_MAX,
             Kind::Remote => limits::EVENTS_MAX,
+        }
+    }
+
+    /// How far apart the beginnings of runs are at least that continue each other.
+    pub fn apart(self) -> Duration {
+        match self.kind {
+            Kind::Native => Duration::ZERO,
+            Kind::Remote => limits::CONTINUED_APART,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A run closes: what was open is cancelled, told or left, and whoever waits is answered.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{
     size,
@@ -115,7 +115,7 @@ pub(super) fn continued(
     started.retry = asked.retry.or(started.retry);
     started.memo = asked.memo.unwrap_or(started.memo);
     started.search = asked.search.unwrap_or(started.search);
-    started.delay = asked.delay;
+    started.delay = unhurried(draft, asked.delay);
     if let Some(schedule) = asked.cron.filter(|schedule| *schedule != started.cron) {
         if !draft.starts.contains_key(&schedule) {
             let why = format!("the schedule {schedule:?} does not read, or never starts anything");
@@ -151,6 +151,18 @@ pub(super) fn continued(
     };
     close(draft, closing, event);
     Ok(())
+}
+
+/// The pause before the first turn of a run that follows: as it was asked for, and long enough that
+/// a loop which does nothing but continue as new does not go round as fast as it can.
+fn unhurried(draft: &Draft, asked: Option<Span>) -> Option<Span> {
+    let lived = draft.now.since(draft.state.since);
+    let pause = asked.map_or(Duration::ZERO, |span| span.0);
+    let apart = draft.state.rules().apart();
+    match lived.saturating_add(pause) < apart {
+        true => Some(Span(apart - lived)),
+        false => asked,
+    }
 }
 
 pub(super) fn terminate(draft: &mut Draft, at: Time, terminate: &Terminate) {

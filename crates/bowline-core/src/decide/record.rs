@@ -43,10 +43,8 @@ pub(super) fn search(
             None => search.remove(key),
         };
     }
-    if let Some(fault) = size::search(&search) {
-        let why = format!("bad search attributes: {fault}");
-        return Err(Refusal::Command(TurnFault::BadSearch, why));
-    }
+    size::search(&search)
+        .map_err(|(fault, why)| Refusal::Command(fault, format!("bad search attributes: {why}")))?;
     draft.record_at(draft.now, SearchUpserted { changes, turn }, Vec::new(), wire);
     Ok(())
 }

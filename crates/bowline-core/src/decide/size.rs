@@ -23,16 +23,21 @@ pub(super) fn call(input: &Option<Payload>, header: &Fields) -> Result<(), Refus
     check(input.iter().chain(header.values()))
 }
 
-/// What is wrong with the search attributes of a run, if anything.
-pub(super) fn search(search: &SearchAttributes) -> Option<&'static str> {
+/// Holds the search attributes of a run to their bounds: says what is wrong with them, and what a
+/// turn fails with that asks for them.
+pub(super) fn search(search: &SearchAttributes) -> Result<(), (TurnFault, &'static str)> {
     let long = |(key, field): (&String, &SearchField)| {
-        key.len() > limits::TEXT_MAX
-            || field.value_len() > limits::SEARCH_BYTES_MAX
-            || field.len() > limits::SEARCH_BYTES_MAX + limits::SEARCH_AROUND_MAX
+        key.len() > limits::TEXT_MAX || field.value_len() > limits::SEARCH_BYTES_MAX
     };
+    let all: usize = search.iter().map(|(key, field)| key.len() + field.len()).sum();
     match search.len() > limits::SEARCH_MAX {
-        true => Some("there are more than 100 of them"),
-        false if search.iter().any(long) => Some("one of them is larger than 2 KiB"),
-        false => None,
+        true => Err((TurnFault::BadSearch, "there are more than 100 of them")),
+        false if search.iter().any(long) => {
+            Err((TurnFault::SearchTooLarge, "one of them is larger than 2 KiB"))
+        }
+        false if all > limits::SEARCH_ALL_MAX => {
+            Err((TurnFault::SearchTooLarge, "together they are larger than 40 KiB"))
+        }
+        false => Ok(()),
     }
 }

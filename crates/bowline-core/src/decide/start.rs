@@ -63,7 +63,7 @@ pub fn check(started: &WorkflowStarted) -> Result<(), Refusal> {
             return bad(what, "it is longer than a hundred years");
         }
     }
-    if let Some(fault) = size::search(&started.search) {
+    if let Err((_, fault)) = size::search(&started.search) {
         return bad("the set of search attributes", fault);
     }
     if let Some(fault) = started.retry.as_ref().and_then(|policy| policy.fault()) {

@@ -83,6 +83,8 @@ pub struct FailTurn {
     pub failure: Option<Failure>,
     /// What the door wants to have stored with the event.
     pub wire: Option<Blob>,
+    /// Trying again cannot help: the run is terminated, for this reason.
+    pub hopeless: Option<String>,
 }
 
 /// What became of an answer.

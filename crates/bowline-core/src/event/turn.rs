@@ -160,6 +160,18 @@ pub enum TurnFault {
     /// Too many messages waited for it.
     #[n(28)]
     TooManyWaiting,
+    /// It asks for something that this engine does not have.
+    #[n(29)]
+    Unknown,
+    /// A Nexus operation that cannot be.
+    #[n(30)]
+    BadNexus,
+    /// The cancel of a Nexus operation that is not there.
+    #[n(31)]
+    BadNexusCancel,
+    /// Search attributes are too large.
+    #[n(32)]
+    SearchTooLarge,
 }
 
 /// The worker's answer was refused, or it said that it cannot.

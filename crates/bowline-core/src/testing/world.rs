@@ -218,7 +218,14 @@ impl World {
     /// The worker says that it cannot.
     pub(crate) fn fail(&mut self, fault: TurnFault) -> &mut Self {
         let token = self.token.expect("a turn was handed out");
-        let fail = FailTurn { token, worker: "worker".into(), fault, failure: None, wire: None };
+        let fail = FailTurn {
+            token,
+            worker: "worker".into(),
+            fault,
+            failure: None,
+            wire: None,
+            hopeless: None,
+        };
         let mut draft = self.draft();
         match draft.fail_turn(fail, &self.inbox) {
             Ok(()) => self.commit(draft.finish()),

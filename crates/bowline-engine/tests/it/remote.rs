@@ -167,6 +167,7 @@ async fn a_retried_turn_leaves_no_trace_until_it_succeeds(world: World) {
         fault: TurnFault::CodeFailed,
         failure: None,
         wire: None,
+        hopeless: None,
     };
     engine.fail_turn(first.token.as_slice(), fail).await.expect("taken");
     let second = poll(&engine, "sdk").await;

@@ -157,6 +157,7 @@ async fn a_question_whose_turn_is_over_is_asked_again() {
             fault: bowline_core::TurnFault::default(),
             failure: None,
             wire: None,
+            hopeless: None,
         };
         engine.fail_turn(turn.token.as_slice(), fail).await.expect("it is taken");
         let late = answers(&engine, &turn, id, "1").await.expect_err("it is too late");

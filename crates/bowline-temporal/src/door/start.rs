@@ -175,7 +175,7 @@ fn started(request: &StartWorkflowExecutionRequest) -> Answer<WorkflowStarted> {
         last_failure: request.continued_failure.as_ref().map(failure::take),
         memo: payload::take_memo(request.memo.as_ref()),
         search: payload::take_search(request.search_attributes.as_ref())
-            .map_err(status::invalid)?,
+            .map_err(|(_, why)| status::invalid(why))?,
         request_id: request.request_id.as_str().into(),
         kept: kept::kept(request.user_metadata.as_ref(), &[], request.priority.as_ref()),
         ..WorkflowStarted::default()

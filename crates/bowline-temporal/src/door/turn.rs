@@ -9,7 +9,9 @@ use prost::Message;
 use temporalio_protos::temporal::api::{
     common::v1::WorkerVersionStamp,
     deployment::v1::WorkerDeploymentOptions,
-    enums::v1::{TaskQueueKind, VersioningBehavior, WorkerVersioningMode},
+    enums::v1::{
+        TaskQueueKind, VersioningBehavior, WorkerVersioningMode, WorkflowTaskFailedCause as Cause,
+    },
     history::v1::{
         HistoryEvent, WorkflowTaskCompletedEventAttributes, WorkflowTaskFailedEventAttributes,
         history_event::Attributes as Kept,
@@ -86,6 +88,7 @@ async fn give_back(engine: Engine, token: Blob) {
         fault: TurnFault::StickyReset,
         failure: Some(Failure::new("the worker had gone when its turn was ready")),
         wire: None,
+        hopeless: None,
     };
     if let Err(error) = engine.fail_turn(token.as_slice(), fail).await {
         tracing::debug!(%error, "a turn that nobody was there for waits until its time is up");
@@ -146,7 +149,8 @@ pub(super) async fn complete(
     let request = request.into_inner();
     let space = door.space(&request.namespace).await?;
     space.token(&request.task_token)?;
-    let commands = commands(&space, &request).await?;
+    let new_run = || space.engine.mint();
+    let commands = command::take(&request.commands, &request.messages, space.name(), &new_run);
     let (workers, activities) = (&door.inner.workers, command::eager(&request.commands));
     let (key, said) = (&request.worker_instance_key, &request.worker_control_task_queue);
     let control = match activities.is_empty() {
@@ -190,33 +194,6 @@ pub(super) async fn complete(
         })
     })
     .await
-}
-
-/// What an answer asks for. What cannot be is the fault of the code that asks: its turn fails, with
-/// a cause that history keeps, as it does where the run's state refuses a command.
-async fn commands(
-    space: &Space,
-    request: &RespondWorkflowTaskCompletedRequest,
-) -> Answer<Vec<Asked>> {
-    let new_run = || space.engine.mint();
-    let asked = command::take(&request.commands, &request.messages, space.name(), &new_run);
-    let (fault, why) = match asked {
-        Ok(asked) => return Ok(asked),
-        Err(command::Bad::Call(why)) => {
-            return Err(status::invalid(format!("BadRequest: {why}")));
-        }
-        Err(command::Bad::Turn(fault, why)) => (fault, why),
-    };
-    let text = format!("{}: {why}", word::fault_name(fault));
-    let fail = |token: Token| FailTurn {
-        token,
-        worker: request.identity.as_str().into(),
-        fault,
-        failure: Some(Failure::new(text.clone())),
-        wire: None,
-    };
-    space.engine.fail_turn(&request.task_token, fail).await.map_err(status::of)?;
-    Err(status::invalid(text))
 }
 
 async fn answered(
@@ -279,13 +256,20 @@ impl Answers {
                 deployment_name: options.deployment_name.clone(),
             }
         });
+        let options = request.deployment_options.as_ref();
+        // Some SDKs name a behaviour that versioning would have, if it were on.
+        let behavior = match options.is_none() || deployment.is_some() {
+            true => request.versioning_behavior,
+            false => VersioningBehavior::Unspecified.into(),
+        };
+        let name = options.map(|options| options.deployment_name.clone());
         let kept = WorkflowTaskCompletedEventAttributes {
             binary_checksum: request.binary_checksum.clone(),
-            versioning_behavior: request.versioning_behavior,
+            versioning_behavior: behavior,
+            worker_deployment_name: name.unwrap_or_default(),
             ..Default::default()
         };
-        let unsaid = i32::from(VersioningBehavior::Unspecified);
-        let says = !kept.binary_checksum.is_empty() || kept.versioning_behavior != unsaid;
+        let says = kept != WorkflowTaskCompletedEventAttributes::default();
         let event = HistoryEvent {
             attributes: Some(Kept::WorkflowTaskCompletedEventAttributes(kept)),
             ..Default::default()
@@ -326,9 +310,16 @@ pub(super) async fn fail(
         fault: word::take_fault(request.cause),
         failure: request.failure.as_ref().map(failure::take),
         wire: named(request.cause),
+        hopeless: hopeless(request.cause),
     };
     space.engine.fail_turn(&request.task_token, fail).await.map_err(status::of)?;
     Ok(RespondWorkflowTaskFailedResponse {})
+}
+
+/// An answer that was too large to be sent would be so again.
+fn hopeless(cause: i32) -> Option<String> {
+    let too_large = Cause::GrpcMessageTooLarge;
+    (cause == i32::from(too_large)).then(|| word::cause_name(too_large))
 }
 
 /// The cause in the worker's own word: there are more of them than this server has rules for.

@@ -16,44 +16,41 @@ use bowline_core::{ActivityId, Asked, Blob, Command, EventId, RunId, TurnFault};
 use prost::Message as _;
 use temporalio_protos::temporal::api::{
     command::v1::{self as wire, command::Attributes},
+    enums::v1::CommandType,
     history::v1::{HistoryEvent, history_event::Attributes as Kept},
     protocol::v1::Message,
 };
 
-use super::{time, update};
+use super::{payload::Fault, time, update};
 
-/// Why nothing of an answer may be taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Bad {
-    /// It is in no words that this server has: the call is wrong, and the turn stays out.
-    Call(String),
-    /// A command says something that cannot be: the turn has failed, for this cause.
-    Turn(TurnFault, String),
-}
-
-/// What a turn's answer asks for, in order, of a run in the namespace `space`.
-///
-/// # Errors
-/// Names what cannot be read: nothing of the answer may then be taken.
+/// What a turn's answer asks for, in order, of a run in the namespace `space`. What does not read
+/// is a command too: the one that fails the turn, with a cause that history keeps.
 pub(crate) fn take(
     commands: &[wire::Command],
     messages: &[Message],
     space: &str,
     new_run: &dyn Fn() -> RunId,
-) -> Result<Vec<Asked>, Bad> {
+) -> Vec<Asked> {
     let mut left: BTreeMap<&str, &Message> =
         messages.iter().map(|message| (message.id.as_str(), message)).collect();
     let mut asked = Vec::with_capacity(commands.len());
     for command in commands {
-        asked.push(one(command, &mut left, space, new_run)?);
+        let read = one(command, &mut left, space, new_run);
+        asked.push(read.unwrap_or_else(unreadable));
     }
     // A message that no command gives a place: a refusal, which leaves no event.
     let placeless = messages.iter().filter(|message| left.contains_key(message.id.as_str()));
-    let first: Result<Vec<_>, _> =
-        placeless.map(|message| update::take_message(message).map(Asked::from)).collect();
-    let mut all = first.map_err(of(TurnFault::BadUpdate))?;
+    let first = placeless.map(|message| match update::take_message(message) {
+        Ok(command) => command.into(),
+        Err(why) => unreadable((TurnFault::BadUpdate, why)),
+    });
+    let mut all: Vec<Asked> = first.collect();
     all.append(&mut asked);
-    Ok(all)
+    all
+}
+
+fn unreadable((fault, why): Fault) -> Asked {
+    Command::Unreadable(fault, why).into()
 }
 
 /// The activities that the worker would take itself, at once.
@@ -67,8 +64,38 @@ pub(crate) fn eager(commands: &[wire::Command]) -> BTreeSet<ActivityId> {
     wanted.collect()
 }
 
-fn of(fault: TurnFault) -> impl Fn(String) -> Bad {
-    move |why| Bad::Turn(fault, why)
+fn of(fault: TurnFault) -> impl Fn(String) -> Fault {
+    move |why| (fault, why)
+}
+
+/// A command that says what it is, but not what it wants; or one of a kind that is new.
+fn empty(sent: &wire::Command) -> Fault {
+    use CommandType as C;
+    use TurnFault as F;
+    let fault = match C::try_from(sent.command_type) {
+        Ok(C::ScheduleActivityTask) => F::BadActivity,
+        Ok(C::RequestCancelActivityTask) => F::BadActivityCancel,
+        Ok(C::StartTimer) => F::BadTimer,
+        Ok(C::CancelTimer) => F::BadTimerCancel,
+        Ok(C::CompleteWorkflowExecution) => F::BadComplete,
+        Ok(C::FailWorkflowExecution) => F::BadFail,
+        Ok(C::CancelWorkflowExecution) => F::BadCancel,
+        Ok(C::RequestCancelExternalWorkflowExecution) => F::BadExternalCancel,
+        Ok(C::RecordMarker) => F::BadMarker,
+        Ok(C::ContinueAsNewWorkflowExecution) => F::BadContinue,
+        Ok(C::StartChildWorkflowExecution) => F::BadChild,
+        Ok(C::SignalExternalWorkflowExecution) => F::BadSignal,
+        Ok(C::UpsertWorkflowSearchAttributes) => F::BadSearch,
+        Ok(C::ProtocolMessage) => F::BadUpdate,
+        Ok(C::ModifyWorkflowProperties) => F::BadMemo,
+        Ok(C::ScheduleNexusOperation) => F::BadNexus,
+        Ok(C::RequestCancelNexusOperation) => F::BadNexusCancel,
+        Ok(C::Unspecified) | Err(_) => {
+            let kind = sent.command_type;
+            return (F::Unknown, format!("this server knows no command of type {kind}"));
+        }
+    };
+    (fault, "the command has no attributes".to_owned())
 }
 
 /// Commands reach no further than their run's own namespace.
@@ -86,14 +113,10 @@ fn one(
     messages: &mut BTreeMap<&str, &Message>,
     space: &str,
     new_run: &dyn Fn() -> RunId,
-) -> Result<Asked, Bad> {
+) -> Result<Asked, Fault> {
     use Attributes as A;
     use TurnFault as F;
-    let unread = || {
-        let kind = sent.command_type;
-        Bad::Call(format!("a command of type {kind} that this server does not know"))
-    };
-    let (command, kept) = match sent.attributes.as_ref().ok_or_else(unread)? {
+    let (command, kept) = match sent.attributes.as_ref().ok_or_else(|| empty(sent))? {
         A::ScheduleActivityTaskCommandAttributes(a) => activity::schedule(a),
         A::RequestCancelActivityTaskCommandAttributes(a) => (
             Command::CancelActivity(EventId(u64::try_from(a.scheduled_event_id).unwrap_or(0))),
@@ -107,13 +130,11 @@ fn one(
             (Command::CancelTimerNamed(a.timer_id.as_str().into()), None)
         }
         A::RecordMarkerCommandAttributes(a) => (record::marker(a), None),
-        A::UpsertWorkflowSearchAttributesCommandAttributes(a) => {
-            (record::search(a).map_err(of(F::BadSearch))?, None)
-        }
+        A::UpsertWorkflowSearchAttributesCommandAttributes(a) => (record::search(a)?, None),
         A::ModifyWorkflowPropertiesCommandAttributes(a) => (record::memo(a), None),
         A::StartChildWorkflowExecutionCommandAttributes(a) => {
             same_space(&a.namespace, space).map_err(of(F::BadChild))?;
-            child::start(a, sent.user_metadata.as_ref(), new_run()).map_err(of(F::BadChild))?
+            child::start(a, sent.user_metadata.as_ref(), new_run())?
         }
         A::RequestCancelExternalWorkflowExecutionCommandAttributes(a) => {
             same_space(&a.namespace, space).map_err(of(F::BadExternalCancel))?;
@@ -130,14 +151,17 @@ fn one(
             (update::take_message(message).map_err(of(F::BadUpdate))?, None)
         }
         A::CompleteWorkflowExecutionCommandAttributes(a) => (finish::complete(a), None),
-        A::FailWorkflowExecutionCommandAttributes(a) => (finish::fail(a), None),
+        A::FailWorkflowExecutionCommandAttributes(a) => (finish::fail(a)?, None),
         A::CancelWorkflowExecutionCommandAttributes(a) => (finish::cancel(a), None),
         A::ContinueAsNewWorkflowExecutionCommandAttributes(a) => {
-            (finish::continue_as_new(a, new_run()).map_err(of(F::BadContinue))?, None)
+            (finish::continue_as_new(a, new_run())?, None)
         }
-        A::ScheduleNexusOperationCommandAttributes(_)
-        | A::RequestCancelNexusOperationCommandAttributes(_) => {
-            return Err(Bad::Call("this server has no Nexus operations".to_owned()));
+        A::ScheduleNexusOperationCommandAttributes(a) => {
+            return Err((F::BadNexus, format!("endpoint {:?} not found", a.endpoint)));
+        }
+        A::RequestCancelNexusOperationCommandAttributes(a) => {
+            let id = a.scheduled_event_id;
+            return Err((F::BadNexusCancel, format!("no Nexus operation has number {id}")));
         }
     };
     Ok(Asked { command, wire: wire_of(sent, kept) })

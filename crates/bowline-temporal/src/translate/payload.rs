@@ -2,11 +2,36 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use bowline_core::{Blob, Fields, Format, Payload, SearchAttributes, SearchField, SearchValue};
+use bowline_core::{
+    Blob, Fields, Format, Payload, SearchAttributes, SearchField, SearchValue, TurnFault, limits,
+};
 use prost::Message;
 use temporalio_protos::temporal::api::common::v1 as wire;
 
 use super::{Result, read, time};
+
+/// What is wrong with something that a sender gave, and what a turn that says it fails with.
+pub(crate) type Fault = (TurnFault, String);
+
+/// The fields that every run has: no search attribute goes by these names.
+const OWN: &[&str] = &[
+    "WorkflowId",
+    "RunId",
+    "WorkflowType",
+    "StartTime",
+    "ExecutionTime",
+    "CloseTime",
+    "ExecutionStatus",
+    "TaskQueue",
+    "HistoryLength",
+    "ExecutionDuration",
+    "StateTransitionCount",
+    "HistorySizeBytes",
+    "ParentWorkflowId",
+    "ParentRunId",
+    "RootWorkflowId",
+    "RootRunId",
+];
 
 /// Keeps payloads exactly as they came.
 pub fn keep(payloads: &wire::Payloads) -> Payload {
@@ -152,7 +177,7 @@ pub(crate) fn take_details(sent: &HashMap<String, wire::Payloads>) -> Fields {
 /// What runs are found by; a value that does not read as one is named.
 pub(crate) fn take_search(
     sent: Option<&wire::SearchAttributes>,
-) -> std::result::Result<SearchAttributes, String> {
+) -> std::result::Result<SearchAttributes, Fault> {
     let changes = take_search_changes(sent)?;
     Ok(changes.into_iter().filter_map(|(name, field)| Some((name, field?))).collect())
 }
@@ -160,14 +185,24 @@ pub(crate) fn take_search(
 /// Changes of search attributes: a null removes its key.
 pub(crate) fn take_search_changes(
     sent: Option<&wire::SearchAttributes>,
-) -> std::result::Result<BTreeMap<String, Option<SearchField>>, String> {
+) -> std::result::Result<BTreeMap<String, Option<SearchField>>, Fault> {
+    let bad = |why| (TurnFault::BadSearch, why);
     let fields = sent.into_iter().flat_map(|search| &search.indexed_fields);
     fields
         .map(|(name, payload)| {
+            if OWN.contains(&name.as_str()) {
+                return Err(bad(format!("{name} attribute can't be set in SearchAttributes")));
+            }
+            // What counts is the value as it is sent, not what travels around it.
+            let (size, most) = (payload.data.len(), limits::SEARCH_BYTES_MAX);
+            if size > most {
+                let why = format!("{name}: its value has {size} bytes, more than {most}");
+                return Err((TurnFault::SearchTooLarge, why));
+            }
             if is_null(payload) {
                 return Ok((name.clone(), None));
             }
-            let value = take_value(payload).map_err(|why| format!("{name}: {why}"))?;
+            let value = take_value(payload).map_err(|why| bad(format!("{name}: {why}")))?;
             let field = SearchField { value, wire: Some(payload.encode_to_vec().into()) };
             Ok((name.clone(), Some(field)))
         })

@@ -137,8 +137,12 @@ pub(crate) fn take_fault(word: i32) -> TurnFault {
 
 /// The name of a fault, as it is told to the worker whose answer was refused.
 pub(crate) fn fault_name(fault: TurnFault) -> String {
-    let word = wire::WorkflowTaskFailedCause::try_from(turn_fault(fault)).unwrap_or_default();
-    let name = word.as_str_name().trim_start_matches("WORKFLOW_TASK_FAILED_CAUSE_");
+    cause_name(wire::WorkflowTaskFailedCause::try_from(turn_fault(fault)).unwrap_or_default())
+}
+
+/// The name of a cause, in one word.
+pub(crate) fn cause_name(cause: wire::WorkflowTaskFailedCause) -> String {
+    let name = cause.as_str_name().trim_start_matches("WORKFLOW_TASK_FAILED_CAUSE_");
     name.split('_').map(capitalised).collect()
 }
 
@@ -213,6 +217,10 @@ pub(crate) fn turn_fault(fault: TurnFault) -> i32 {
         TurnFault::Nondeterminism => W::NonDeterministicError,
         TurnFault::StickyReset => W::ResetStickyTaskQueue,
         TurnFault::TooLarge => W::PayloadsTooLarge,
+        TurnFault::Unknown => W::FeatureDisabled,
+        TurnFault::BadNexus => W::BadScheduleNexusOperationAttributes,
+        TurnFault::BadNexusCancel => W::BadRequestCancelNexusOperationAttributes,
+        TurnFault::SearchTooLarge => W::BadSearchAttributes,
         _ => W::Unspecified,
     };
     word.into()

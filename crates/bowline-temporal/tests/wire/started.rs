@@ -9,6 +9,7 @@ use temporalio_protos::temporal::api::{
     },
     common::v1::{Payload, Priority, RetryPolicy, WorkflowType},
     enums::v1::CommandType,
+    failure::v1::Failure,
     history::v1::{
         HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as Told,
     },
@@ -116,6 +117,33 @@ async fn what_follows_a_run_has_its_priority_and_summary() {
     check(&events);
 }
 
+/// A loop that does nothing but continue as new goes round once in a second, as it does in Temporal.
+#[tokio::test]
+async fn a_run_that_follows_at_once_waits_for_the_rest_of_a_second() {
+    let world = World::new().await;
+    world.start(start(SPACE, "w")).await;
+    let turn = world.turn(SPACE).await;
+    let next = ContinueAsNewWorkflowExecutionCommandAttributes {
+        workflow_type: Some(WorkflowType { name: "flow".into() }),
+        task_queue: Some(queue(QUEUE)),
+        ..Default::default()
+    };
+    let attributes = Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(next);
+    let next = command(CommandType::ContinueAsNewWorkflowExecution, attributes);
+    world.answer(SPACE, &turn, vec![next]).await.expect("it is taken");
+    let events = world.history(SPACE, "w").await;
+    let waits = first(&events).first_workflow_task_backoff.expect("it waits");
+    assert_eq!(waits.seconds, 0, "{waits:?}");
+    assert!(waits.nanos > 0, "{waits:?}");
+    let turn = world.turn(SPACE).await;
+    let events = turn.history.expect("a history").events;
+    let at = |n: usize| std::time::SystemTime::try_from(events[n].event_time.expect("a time"));
+    let (begun, scheduled) = (at(0).expect("a time"), at(1).expect("a time"));
+    let nanos = u64::try_from(waits.nanos).expect("positive");
+    let waited = scheduled.duration_since(begun).expect("in order");
+    assert!(waited >= std::time::Duration::from_nanos(nanos), "{waited:?}");
+}
+
 #[tokio::test]
 async fn another_attempt_of_a_run_has_its_priority_and_summary() {
     let world = World::new().await;
@@ -123,7 +151,8 @@ async fn another_attempt_of_a_run_has_its_priority_and_summary() {
     let begun = StartWorkflowExecutionRequest { retry_policy: Some(policy), ..said("w") };
     let begun = world.start(begun).await;
     let turn = world.turn(SPACE).await;
-    let fails = FailWorkflowExecutionCommandAttributes::default();
+    let failure = Some(Failure { message: "no".into(), ..Default::default() });
+    let fails = FailWorkflowExecutionCommandAttributes { failure };
     let attributes = Attributes::FailWorkflowExecutionCommandAttributes(fails);
     let fails = command(CommandType::FailWorkflowExecution, attributes);
     world.answer(SPACE, &turn, vec![fails]).await.expect("it is taken");

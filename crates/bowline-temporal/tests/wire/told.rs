@@ -113,6 +113,7 @@ async fn the_build_of_an_unversioned_worker_is_told() {
     });
     let told = told.expect("it is completed");
     assert_eq!(told.deployment_version, None);
+    assert_eq!(told.worker_deployment_name, "fleet");
     assert_eq!(told.worker_version.expect("its build").build_id, "build");
 }
 

@@ -68,6 +68,9 @@ fn bad_ones_fail_the_turn() {
     let many: Vec<_> = (0..=limits::SEARCH_MAX).map(|n| n.to_string()).collect();
     let many: Vec<_> = many.iter().map(|key| (key.as_str(), Some("v"))).collect();
     let long = "x".repeat(limits::SEARCH_BYTES_MAX + 1);
+    let each = "x".repeat(limits::SEARCH_BYTES_MAX);
+    let all: Vec<_> = (0..21).map(|n| n.to_string()).collect();
+    let all: Vec<_> = all.iter().map(|key| (key.as_str(), Some(each.as_str()))).collect();
     let details = [("d".to_owned(), huge().unwrap())].into();
     let large = RecordMarker { name: "m".into(), details, ..RecordMarker::default() };
     let half = || Some(Payload::json("x".repeat(limits::PAYLOAD_MAX / 2 + 1)));
@@ -77,6 +80,7 @@ fn bad_ones_fail_the_turn() {
         vec![search(&[])],
         vec![search(&many)],
         vec![search(&[("k", Some(&long))])],
+        vec![search(&all)],
         vec![memo(&[])],
         vec![memo(&[("a", huge())])],
         vec![memo(&[("a", half())]), memo(&[("b", half())])],
@@ -86,7 +90,8 @@ fn bad_ones_fail_the_turn() {
         ! failed: TooLarge: a command carries 2097153 bytes, more than 2 MiB
         ! failed: BadSearch: there is no search attribute to change
         ! failed: BadSearch: bad search attributes: there are more than 100 of them
-        ! failed: BadSearch: bad search attributes: one of them is larger than 2 KiB
+        ! failed: SearchTooLarge: bad search attributes: one of them is larger than 2 KiB
+        ! failed: SearchTooLarge: bad search attributes: together they are larger than 40 KiB
         ! failed: BadMemo: there is no memo field to change
         ! failed: TooLarge: a command carries 2097153 bytes, more than 2 MiB
         ! failed: TooLarge: a command carries 2097154 bytes, more than 2 MiB

@@ -145,7 +145,7 @@ fn refused(
         Refusal::Unhandled => (TurnFault::Unhandled, true),
         _ => (TurnFault::CodeFailed, false),
     };
-    let too_large = fault == TurnFault::TooLarge;
+    let too_large = matches!(fault, TurnFault::TooLarge | TurnFault::SearchTooLarge);
     if attempt > 1 && !unhandled && !too_large {
         return Verdict::Failed(refusal);
     }

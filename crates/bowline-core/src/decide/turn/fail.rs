@@ -50,9 +50,15 @@ pub(super) fn check_closers(draft: &Draft, inbox: &[Received]) -> Result<(), Ref
 pub(crate) fn fail(draft: &mut Draft, fail: FailTurn, inbox: &[Received]) -> Result<(), Refusal> {
     check(draft, fail.token)?;
     check_closers(draft, inbox)?;
-    let FailTurn { token: _, worker, fault, failure, wire } = fail;
+    let FailTurn { token: _, worker, fault, failure, wire, hopeless } = fail;
     let cut = Cut::Failed { fault, failure, worker, wire };
-    end(draft, cut, inbox);
+    match hopeless {
+        Some(why) => {
+            cut_off(draft, cut, inbox);
+            close::give_up(draft, why);
+        }
+        None => end(draft, cut, inbox),
+    }
     intake::consume(draft, inbox);
     Ok(())
 }

@@ -153,6 +153,7 @@ impl Core {
                 fault: TurnFault::StickyReset,
                 failure: Some(Failure::new("the poll had gone when its turn was ready")),
                 wire: None,
+                hopeless: None,
             };
             if let Err(error) = core.fail_turn(turn.token.as_slice(), fail).await {
                 tracing::debug!(%error, "a turn that nobody waited for waits until its time is up");

@@ -9,7 +9,12 @@ use temporalio_protos::temporal::api::{
     sdk::v1::UserMetadata,
 };
 
-use crate::translate::{payload, retry, started, time::given_limit, word};
+use crate::translate::{
+    payload::{self, Fault},
+    retry, started,
+    time::given_limit,
+    word,
+};
 
 // What is deprecated on the wire is kept all the same: it was sent.
 #[allow(deprecated)]
@@ -17,7 +22,7 @@ pub(super) fn start(
     sent: &StartChildWorkflowExecutionCommandAttributes,
     about: Option<&UserMetadata>,
     run: RunId,
-) -> Result<(Command, Option<Kept>), String> {
+) -> Result<(Command, Option<Kept>), Fault> {
     let queue = sent.task_queue.as_ref().map(|queue| queue.name.as_str()).unwrap_or_default();
     let spec = ChildSpec {
         name: sent.workflow_type.as_ref().map(|t| t.name.as_str()).unwrap_or_default().into(),

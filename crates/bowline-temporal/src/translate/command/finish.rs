@@ -1,19 +1,26 @@
 //! How the code ends its run.
 
-use bowline_core::{Command, ContinueAsNew, Name, Queue, RunId};
+use bowline_core::{Command, ContinueAsNew, Name, Queue, RunId, TurnFault};
 use temporalio_protos::temporal::api::command::v1::{
     CancelWorkflowExecutionCommandAttributes, CompleteWorkflowExecutionCommandAttributes,
     ContinueAsNewWorkflowExecutionCommandAttributes, FailWorkflowExecutionCommandAttributes,
 };
 
-use crate::translate::{failure, payload, retry, time::given_limit};
+use crate::translate::{
+    failure,
+    payload::{self, Fault},
+    retry,
+    time::given_limit,
+};
 
 pub(super) fn complete(sent: &CompleteWorkflowExecutionCommandAttributes) -> Command {
     Command::Complete(payload::take(sent.result.as_ref()))
 }
 
-pub(super) fn fail(sent: &FailWorkflowExecutionCommandAttributes) -> Command {
-    Command::Fail(failure::take(&sent.failure.clone().unwrap_or_default()))
+pub(super) fn fail(sent: &FailWorkflowExecutionCommandAttributes) -> Result<Command, Fault> {
+    let none = || (TurnFault::BadFail, "the command has no failure".to_owned());
+    let failure = sent.failure.as_ref().ok_or_else(none)?;
+    Ok(Command::Fail(failure::take(failure)))
 }
 
 pub(super) fn cancel(sent: &CancelWorkflowExecutionCommandAttributes) -> Command {
@@ -23,7 +30,7 @@ pub(super) fn cancel(sent: &CancelWorkflowExecutionCommandAttributes) -> Command
 pub(super) fn continue_as_new(
     sent: &ContinueAsNewWorkflowExecutionCommandAttributes,
     run: RunId,
-) -> Result<Command, String> {
+) -> Result<Command, Fault> {
     let name = sent.workflow_type.as_ref().map(|t| Name::from(t.name.as_str()));
     let queue = sent.task_queue.as_ref().map(|queue| Queue::from(queue.name.as_str()));
     let search = sent.search_attributes.as_ref();

@@ -6,7 +6,10 @@ use temporalio_protos::temporal::api::command::v1::{
     UpsertWorkflowSearchAttributesCommandAttributes,
 };
 
-use crate::translate::{failure, payload};
+use crate::translate::{
+    failure,
+    payload::{self, Fault},
+};
 
 pub(super) fn marker(sent: &RecordMarkerCommandAttributes) -> Command {
     Command::RecordMarker(Box::new(RecordMarker {
@@ -19,7 +22,7 @@ pub(super) fn marker(sent: &RecordMarkerCommandAttributes) -> Command {
 
 pub(super) fn search(
     sent: &UpsertWorkflowSearchAttributesCommandAttributes,
-) -> Result<Command, String> {
+) -> Result<Command, Fault> {
     let changes = payload::take_search_changes(sent.search_attributes.as_ref())?;
     Ok(Command::UpsertSearch(changes))
 }

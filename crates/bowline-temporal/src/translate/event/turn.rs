@@ -5,6 +5,7 @@ use bowline_core::{
 };
 use temporalio_protos::temporal::api::{
     enums::v1::TaskQueueKind,
+    failure::v1::Failure,
     history::v1::{
         WorkflowTaskCompletedEventAttributes, WorkflowTaskFailedEventAttributes,
         WorkflowTaskScheduledEventAttributes, WorkflowTaskStartedEventAttributes,
@@ -84,12 +85,23 @@ pub(super) fn failed(e: &TurnFailed, kept: Kept) -> Result<Attributes> {
             scheduled_event_id: number(e.scheduled),
             started_event_id: number(e.started),
             cause: cause,
-            failure: failure::option(&e.failure)?,
+            failure: failed_for(e)?,
             identity: e.worker.to_string(),
             base_run_id: forked(|runs| runs.0),
             new_run_id: forked(|runs| runs.1),
         }
     ))
+}
+
+/// What a turn failed with. Where the server refused an answer, the cause comes first, in Temporal's
+/// word for it.
+fn failed_for(e: &TurnFailed) -> Result<Option<Failure>> {
+    let Some(failure) = &e.failure else { return Ok(None) };
+    let mut told = failure::show(failure)?;
+    if let Some(why) = told.message.strip_prefix(&format!("{:?}: ", e.fault)) {
+        told.message = format!("{}: {why}", word::fault_name(e.fault));
+    }
+    Ok(Some(told))
 }
 
 pub(super) fn timed_out(e: &TurnTimedOut, kept: Kept) -> Attributes {
