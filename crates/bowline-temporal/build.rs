@@ -19,6 +19,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             file.service.clear();
         }
     }
+    let calls = set.file.iter().flat_map(|file| {
+        let services = file.service.iter();
+        services.flat_map(move |service| {
+            let named = format!("{}.{}", file.package(), service.name());
+            service.method.iter().map(move |method| format!("{named}/{}", method.name()))
+        })
+    });
+    let calls: Vec<String> = calls.collect();
+    // For the test that compares them with the documentation.
+    let out = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
+    std::fs::write(out.join("calls.rs"), format!("&{calls:?}"))?;
     tonic_prost_build::configure()
         .build_client(false)
         .build_server(true)

@@ -11,6 +11,7 @@ mod lists;
 mod metrics;
 mod namespace;
 mod started;
+mod table;
 mod told;
 mod worker;
 mod world;
