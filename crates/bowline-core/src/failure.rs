@@ -4,7 +4,7 @@ use std::fmt;
 
 use minicbor::{Decode, Encode};
 
-use crate::{Blob, Payload, Span};
+use crate::{Blob, Payload, Span, Timeout};
 
 /// What the code that failed thinks about trying again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -46,6 +46,9 @@ pub struct Failure {
     /// A door's own form of the whole failure, handed back untouched.
     #[n(6)]
     pub wire: Option<Blob>,
+    /// The limit that was passed, where that is all that happened.
+    #[n(7)]
+    pub timeout: Option<Timeout>,
 }
 
 impl Failure {

@@ -38,6 +38,10 @@ pub struct ActivityLive {
     /// knew less.
     #[n(9)]
     pub unseen: Unseen,
+    /// When the attempt before this one began and ended, if there was one that did not come back
+    /// untried.
+    #[n(10)]
+    pub last: Option<(Time, Time)>,
 }
 
 impl ActivityLive {
@@ -53,6 +57,7 @@ impl ActivityLive {
             last_worker: Identity::default(),
             heartbeat: None,
             unseen: Unseen::default(),
+            last: None,
         }
     }
 
@@ -106,6 +111,9 @@ pub struct Start {
     /// When it was last heard of.
     #[n(3)]
     pub heard_at: Time,
+    /// From when on it could have been handed out.
+    #[n(4)]
+    pub due: Option<Time>,
 }
 
 /// What the answers of an attempt must name.

@@ -76,9 +76,9 @@ pub enum Hit {
 /// Hands the activity out as its next attempt. The caller has checked that it is queued, due and
 /// not cancelled.
 pub fn start(live: &mut ActivityLive, holder: Holder, worker: Identity, now: Time) {
-    assert!(matches!(live.place, Place::Queued { .. }), "only a queued activity can be started");
+    let Place::Queued { due } = live.place else { panic!("only a queued activity can be started") };
     live.attempt += 1;
-    live.place = Place::Started(Start { at: now, holder, worker, heard_at: now });
+    live.place = Place::Started(Start { at: now, holder, worker, heard_at: now, due: Some(due) });
 }
 
 /// Cancels the activity, whatever its attempts are doing.
@@ -157,6 +157,9 @@ pub fn settle(
         return Step::Noted;
     }
     live.last_worker = start.worker;
+    if ending != Ending::Returned {
+        live.last = Some((start.at, now));
+    }
     if let Some(record) = &mut live.cancel {
         // This attempt never ran, but one before it may have, even one that was handed back.
         record.rung = match rung.or(record.rung).unwrap_or(own_rung(&ending)) {
@@ -236,19 +239,22 @@ pub fn deadline(spec: &ActivitySpec, live: &ActivityLive) -> Option<(Time, Timeo
     let whole = limits
         .schedule_to_close
         .map(|span| (live.scheduled_at.after(span.0), Timeout::ScheduleToClose));
-    let own = match &live.place {
+    // Of two that pass together, the first of these counts.
+    let all = match &live.place {
         Place::Queued { due } => [
             limits.schedule_to_start.map(|span| (due.after(span.0), Timeout::ScheduleToStart)),
+            whole,
             None,
         ],
         Place::Started(Start { holder: Holder::Native(_), .. }) => return None,
         Place::Started(start) => [
+            whole,
             limits.start_to_close.map(|span| (start.at.after(span.0), Timeout::StartToClose)),
             limits.heartbeat.map(|span| (start.heard_at.after(span.0), Timeout::Heartbeat)),
         ],
         Place::Ended(_) => return None,
     };
-    own.into_iter().flatten().chain(whole).min()
+    all.into_iter().flatten().min_by_key(|(due, _)| *due)
 }
 
 /// Applies the limit that has passed by now, if one has.
@@ -260,8 +266,17 @@ pub fn time_out(spec: &ActivitySpec, live: &mut ActivityLive, now: Time) -> Opti
     if live.started().is_some() {
         return Some(settle(spec, live, live.attempt, Ending::TimedOut(timeout), None, now));
     }
-    end(live, Outcome::TimedOut(timeout), RetryState::Timeout, now);
+    end(live, Outcome::TimedOut(timeout), over(spec), now);
     Some(Step::Ended)
+}
+
+/// Why there is no further attempt after a limit that leaves no room for one. Remote workers know
+/// such limits as failures of a kind that is not tried again.
+fn over(spec: &ActivitySpec) -> RetryState {
+    match spec.remote {
+        true => RetryState::NonRetryable,
+        false => RetryState::Timeout,
+    }
 }
 
 /// The holder of the running attempt is gone. `seen` if its code is certainly gone too.
@@ -327,13 +342,19 @@ fn settle_plain(spec: &ActivitySpec, live: &mut ActivityLive, ending: Ending, no
         }
         Ending::TimedOut(timeout) => {
             let failure = Failure::new(format!("timed out: {timeout:?}")).kind("Timeout");
+            let failure = Failure { timeout: Some(timeout), ..failure };
             let next = match timeout {
                 Timeout::StartToClose | Timeout::Heartbeat => {
                     retry::next(policy, tried, Some(&failure), left)
                 }
-                _ => Next::Stop(RetryState::Timeout),
+                _ => Next::Stop(over(spec)),
             };
-            (Some((Outcome::TimedOut(timeout), failure)), next)
+            // If only time is missing for another attempt, a remote worker is told of that limit.
+            let passed = match next {
+                Next::Stop(RetryState::Timeout) if spec.remote => Timeout::ScheduleToClose,
+                _ => timeout,
+            };
+            (Some((Outcome::TimedOut(passed), failure)), next)
         }
         Ending::Lost { .. } | Ending::Abandoned => {
             let failure = Failure::new("its worker was lost").kind("worker_lost");

@@ -68,6 +68,7 @@ pub(super) fn handed_out(
     let bad = status::untranslatable;
     let (spec, live) = (&activity.spec, &activity.live);
     let started = live.started().map_or(live.scheduled_at, |start| start.at);
+    let due = live.started().and_then(|start| start.due).unwrap_or(live.scheduled_at);
     let tried = live.attempt - live.returned;
     Ok(PollActivityTaskQueueResponse {
         task_token: activity.token.as_slice().to_vec(),
@@ -80,7 +81,7 @@ pub(super) fn handed_out(
         input: payload::payloads(&spec.input).map_err(bad)?,
         heartbeat_details: payload::payloads(&live.heartbeat).map_err(bad)?,
         scheduled_time: Some(time::moment(live.scheduled_at)),
-        current_attempt_scheduled_time: Some(time::moment(started)),
+        current_attempt_scheduled_time: Some(time::moment(due)),
         started_time: Some(time::moment(started)),
         attempt: i32::try_from(tried).unwrap_or(i32::MAX),
         schedule_to_close_timeout: time::limit(spec.timeouts.schedule_to_close),

@@ -210,20 +210,22 @@ fn pending_activity(row: &ActivityRow, now: Time) -> Answer<PendingActivityInfo>
         (None, _) => PendingActivityState::Scheduled,
     };
     let worker = start.map_or(&live.last_worker, |start| &start.worker);
-    let next = match &live.place {
-        Place::Queued { due } if live.attempt > 0 => Some(time::moment(*due)),
-        _ => None,
+    let due = match &live.place {
+        Place::Queued { due } => *due,
+        _ => start.and_then(|start| start.due).unwrap_or(live.scheduled_at),
     };
+    // Once it is due, it does not wait for its time any more, but for a worker.
+    let next = (start.is_none() && live.attempt > 0 && now < due).then_some(due);
+    let began = start.map(|start| start.at).or(live.last.map(|(began, _)| began));
+    let ended = live.last.map(|(_, ended)| ended);
+    let pause = next.zip(ended).map(|(next, ended)| next.since(ended));
     // While nobody has it, it waits for the attempt that comes next.
     let waits = u32::from(start.is_none());
     let tried = live.attempt - live.returned + waits;
-    let heard = start.filter(|s| matches!(s.holder, Holder::Remote { .. })).map(|s| s.heard_at);
+    let remote = start.filter(|s| matches!(s.holder, Holder::Remote { .. }));
+    let heard = remote.map(|start| start.heard_at).filter(|heard| Some(*heard) > began);
     let attempts_max = spec.retry.as_ref().map_or(0, |retry| retry.attempts_max);
     let expires = spec.timeouts.schedule_to_close.map(|span| live.scheduled_at.after(span.0));
-    let pause = match &live.place {
-        Place::Queued { due } if live.attempt > 0 => Some(due.since(now)),
-        _ => None,
-    };
     let bad = status::untranslatable;
     Ok(PendingActivityInfo {
         activity_id: spec.id.to_string(),
@@ -231,13 +233,14 @@ fn pending_activity(row: &ActivityRow, now: Time) -> Answer<PendingActivityInfo>
         state: state.into(),
         heartbeat_details: payload::payloads(&live.heartbeat).map_err(bad)?,
         last_heartbeat_time: heard.map(time::moment),
-        last_started_time: start.map(|start| time::moment(start.at)),
+        last_started_time: began.map(time::moment),
         attempt: i32::try_from(tried).unwrap_or(i32::MAX),
         maximum_attempts: i32::try_from(attempts_max).unwrap_or(i32::MAX),
-        scheduled_time: Some(time::moment(live.scheduled_at)),
+        scheduled_time: Some(time::moment(due)),
         last_failure: failure::option(&live.last_failure).map_err(bad)?,
         last_worker_identity: worker.to_string(),
-        next_attempt_schedule_time: next,
+        next_attempt_schedule_time: next.map(time::moment),
+        last_attempt_complete_time: ended.map(time::moment),
         expiration_time: expires.map(time::moment),
         current_retry_interval: pause.map(time::span),
         priority: translate::priority(spec).map_err(bad)?,

@@ -15,7 +15,7 @@ mod update;
 mod workflow;
 
 use bowline_core::{
-    Blob, Event, EventId, EventKind, External, Name, Queue, RetryPolicy, RunId, WorkflowId,
+    Blob, Event, EventId, EventKind, External, Name, Queue, RetryPolicy, RunId, Time, WorkflowId,
 };
 use temporalio_protos::temporal::api::{
     common::v1::{RetryPolicy as WireRetryPolicy, WorkflowExecution, WorkflowType},
@@ -60,10 +60,18 @@ pub fn event(event: &Event, run: Run<'_>) -> Result<HistoryEvent> {
     let mut told: HistoryEvent = kept(event).map(read).transpose()?.unwrap_or_default();
     let attributes = attributes_of(&event.kind, told.attributes.take(), run)?;
     told.event_id = number(event.id);
-    told.event_time = Some(time::moment(event.time));
+    told.event_time = Some(time::moment(moment(event)));
     told.event_type = attributes.event_type().into();
     told.attributes = Some(attributes);
     Ok(told)
+}
+
+/// When it happened. That an activity began is written down with its end.
+fn moment(event: &Event) -> Time {
+    match &event.kind {
+        EventKind::ActivityStarted(began) if began.at != Time::default() => began.at,
+        _ => event.time,
+    }
 }
 
 /// What was kept beside an event in the sender's form.

@@ -1,7 +1,8 @@
 //! Failures: the sender's own form if there is one, else an application failure.
 
-use bowline_core::{Failure, Payload, Timeout, Verdict};
+use bowline_core::{ActivityTimedOut, Failure, RetryState, Timeout, Verdict};
 use prost::Message;
+use temporalio_protos::temporal::api::common::v1::Payloads;
 use temporalio_protos::temporal::api::failure::v1 as wire;
 use temporalio_protos::temporal::api::failure::v1::failure::FailureInfo;
 
@@ -14,6 +15,9 @@ use super::{Result, payload, read, time, word};
 pub fn failure(failure: &Failure) -> Result<wire::Failure> {
     if let Some(kept) = &failure.wire {
         return read(kept);
+    }
+    if let Some(timeout) = failure.timeout {
+        return Ok(passed(timeout, timeout_text(timeout), None, None));
     }
     let pause = match failure.verdict {
         Verdict::After(pause) => Some(time::span(pause.0)),
@@ -42,24 +46,36 @@ pub(crate) fn option(failure: &Option<Failure>) -> Result<Option<wire::Failure>>
     failure.as_ref().map(self::failure).transpose()
 }
 
-/// The failure that stands for a passed limit.
-pub(super) fn timed_out(
-    timeout: Timeout,
-    heartbeat: &Option<Payload>,
-    last: &Option<Failure>,
-) -> Result<wire::Failure> {
-    let info = wire::TimeoutFailureInfo {
-        timeout_type: word::timeout(timeout),
-        last_heartbeat_details: payload::payloads(heartbeat)?,
+/// The failure that stands for an activity that has passed a limit for good.
+pub(super) fn timed_out(e: &ActivityTimedOut) -> Result<wire::Failure> {
+    // Not the limit itself was passed, but the next attempt would have.
+    let text = match (e.timeout, e.retry) {
+        (Timeout::ScheduleToClose, RetryState::Timeout) => NO_TIME.to_owned(),
+        (timeout, _) => timeout_text(timeout),
     };
-    Ok(wire::Failure {
-        message: timeout_text(timeout),
+    let heartbeat = payload::payloads(&e.heartbeat)?;
+    Ok(passed(e.timeout, text, heartbeat, option(&e.last_failure)?))
+}
+
+fn passed(
+    timeout: Timeout,
+    text: String,
+    last_heartbeat_details: Option<Payloads>,
+    cause: Option<wire::Failure>,
+) -> wire::Failure {
+    let timeout_type = word::timeout(timeout);
+    let info = wire::TimeoutFailureInfo { timeout_type, last_heartbeat_details };
+    wire::Failure {
+        message: text,
         source: "Server".to_owned(),
-        cause: option(last)?.map(Box::new),
+        cause: cause.map(Box::new),
         failure_info: Some(FailureInfo::TimeoutFailureInfo(info)),
         ..Default::default()
-    })
+    }
 }
+
+/// What a client reads where only time is missing for another attempt.
+const NO_TIME: &str = "no time is left for another attempt before the ScheduleToClose timeout";
 
 /// What a client reads of a passed limit, in Temporal's words.
 fn timeout_text(timeout: Timeout) -> String {

@@ -191,7 +191,7 @@ pub(crate) fn take_search_changes(
     fields
         .map(|(name, payload)| {
             if OWN.contains(&name.as_str()) {
-                return Err(bad(format!("{name} attribute can't be set in SearchAttributes")));
+                return Err(bad(format!("{name} is a field of every run")));
             }
             // What counts is the value as it is sent, not what travels around it.
             let (size, most) = (payload.data.len(), limits::SEARCH_BYTES_MAX);

@@ -13,7 +13,7 @@ use temporalio_protos::temporal::api::{
 };
 use tonic::{Code, Request, Status};
 
-use crate::world::{SPACE, World, complete, details, named, schedule, start};
+use crate::world::{SPACE, World, complete, details, kinds, named, schedule, start};
 
 #[track_caller]
 fn refused<T: std::fmt::Debug>(answer: Result<T, Status>, code: Code, detail: &[&str]) {
@@ -181,18 +181,29 @@ async fn what_is_too_large_is_refused() {
     assert_eq!(world.store.dump(), before, "nothing is changed");
 }
 
-/// A command of a kind that nobody knows fails the whole answer, and the turn stays out.
+/// Commands behind the end of their run are no answer at all: the turn stays out.
+#[tokio::test]
+async fn an_answer_that_goes_on_after_its_end_is_refused() {
+    let world = World::new().await;
+    world.start(start(SPACE, "w")).await;
+    let turn = world.turn(SPACE).await;
+    let before = world.store.dump();
+    let after_the_end = world.answer(SPACE, &turn, vec![complete(), schedule("a")]).await;
+    refused(after_the_end, Code::InvalidArgument, &[]);
+    assert_eq!(world.store.dump(), before, "nothing is changed");
+    world.answer(SPACE, &turn, vec![complete()]).await.expect("the turn is still out");
+}
+
+/// A command of a kind that nobody knows fails the turn, and nothing beside it is taken.
 #[tokio::test]
 async fn an_unknown_command_takes_nothing_of_its_answer() {
     let world = World::new().await;
     world.start(start(SPACE, "w")).await;
     let turn = world.turn(SPACE).await;
-    let before = world.store.dump();
     let unknown = Command { command_type: 99, ..Default::default() };
     let answered = world.answer(SPACE, &turn, vec![schedule("a"), unknown]).await;
     refused(answered, Code::InvalidArgument, &[]);
-    let after_the_end = world.answer(SPACE, &turn, vec![complete(), schedule("a")]).await;
-    refused(after_the_end, Code::InvalidArgument, &[]);
-    assert_eq!(world.store.dump(), before, "nothing is changed");
-    world.answer(SPACE, &turn, vec![complete()]).await.expect("the turn is still out");
+    let told = kinds(&world.history(SPACE, "w").await);
+    let turn = ["WORKFLOW_TASK_SCHEDULED", "WORKFLOW_TASK_STARTED", "WORKFLOW_TASK_FAILED"];
+    assert_eq!(told[1..], turn, "nothing of it is done");
 }

@@ -76,6 +76,7 @@ pub(super) fn failure() -> Failure {
         trace: "here".into(),
         source: Some(Box::new(Failure { verdict: Verdict::Never, ..Failure::new("deeper") })),
         wire: blob("failure"),
+        timeout: Some(Timeout::Heartbeat),
     }
 }
 

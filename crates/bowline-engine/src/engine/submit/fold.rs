@@ -83,7 +83,8 @@ impl Starts {
         spec: &ActivitySpec,
     ) -> RemoteActivity {
         let StartNow { holder, worker } = start;
-        let place = Place::Started(Start { at: self.now, holder, worker, heard_at: self.now });
+        let (at, due) = (self.now, Some(self.now));
+        let place = Place::Started(Start { at, holder, worker, heard_at: at, due });
         RemoteActivity {
             token: Token::activity(run, activity, attempt).to_blob(),
             run,

@@ -81,7 +81,7 @@ pub(super) fn timed_out(e: &ActivityTimedOut, kept: Kept) -> Result<Attributes> 
     Ok(attributes!(
         kept,
         ActivityTaskTimedOutEventAttributes {
-            failure: Some(failure::timed_out(e.timeout, &e.heartbeat, &e.last_failure)?),
+            failure: Some(failure::timed_out(e)?),
             scheduled_event_id: number(e.activity),
             started_event_id: number(e.started),
             retry_state: word::retry_state(e.retry),

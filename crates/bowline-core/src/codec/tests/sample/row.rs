@@ -68,8 +68,15 @@ pub(crate) fn activities() -> [(&'static str, ActivityLive); 4] {
         last_worker: "before".into(),
         heartbeat: payload("half"),
         unseen: unseen.clone(),
+        last: Some((Time(15), Time(16))),
     };
-    let start = |holder| Start { at: Time(6), holder, worker: "me".into(), heard_at: Time(7) };
+    let start = |holder| Start {
+        at: Time(6),
+        holder,
+        worker: "me".into(),
+        heard_at: Time(7),
+        due: Some(Time(5)),
+    };
     let fence = Fence { epoch: Epoch(8), counter: 9 };
     let remote = Holder::Remote { token: Blob::from(&b"token"[..]), control: "control".into() };
     let [outcome, late, ..] = outcomes();
