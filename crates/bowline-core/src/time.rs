@@ -35,11 +35,13 @@ impl fmt::Debug for Time {
     }
 }
 
-/// Spans are stored as whole microseconds, in one integer.
+/// Spans are stored as whole microseconds, in one integer. One that is not whole is stored as two:
+/// those, and the nanoseconds beside them.
 pub(crate) mod span {
     use super::Duration;
     use minicbor::{
         Decoder, Encoder,
+        data::Type,
         decode::Error as DecodeError,
         encode::{Error as EncodeError, Write},
     };
@@ -49,15 +51,28 @@ pub(crate) mod span {
         e: &mut Encoder<W>,
         _: &mut C,
     ) -> Result<(), EncodeError<W::Error>> {
-        e.u64(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))?.ok()
+        let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+        match span.subsec_nanos() % 1_000 {
+            0 => e.u64(micros)?.ok(),
+            beside => e.array(2)?.u64(micros)?.u32(beside)?.ok(),
+        }
     }
 
     pub(crate) fn decode<C>(d: &mut Decoder<'_>, _: &mut C) -> Result<Duration, DecodeError> {
-        Ok(Duration::from_micros(d.u64()?))
+        if d.datatype()? != Type::Array {
+            return Ok(Duration::from_micros(d.u64()?));
+        }
+        match d.array()? {
+            Some(2) => {
+                let micros = Duration::from_micros(d.u64()?);
+                Ok(micros.saturating_add(Duration::from_nanos(d.u32()?.into())))
+            }
+            _ => Err(DecodeError::message("a span is one number, or two")),
+        }
     }
 }
 
-/// A [`Duration`] in stored form: whole microseconds.
+/// A [`Duration`] in stored form: microseconds, and what is below them where somebody has said so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(transparent)]
 pub struct Span(#[cbor(with = "span")] pub Duration);
@@ -77,6 +92,21 @@ impl From<Span> for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a retry policy says comes back as it was, though no clock here is so fine.
+    #[test]
+    fn spans_come_back_as_they_were() {
+        for nanos in [0, 1, 999, 1_000, 1_001, 1_500_000_000, 1_500_000_001] {
+            let span = Span(Duration::from_nanos(nanos));
+            let bytes = minicbor::to_vec(span).expect("it fits");
+            assert_eq!(minicbor::decode::<Span>(&bytes).expect("it reads"), span);
+        }
+        let whole = minicbor::to_vec(Span(Duration::from_secs(1))).expect("it fits");
+        assert_eq!(whole, minicbor::to_vec(1_000_000u64).expect("it fits"));
+        for bad in [&[0x83, 1, 2, 3][..], &[0x81, 1], &[0x61, 0x61]] {
+            minicbor::decode::<Span>(bad).expect_err("it is no span");
+        }
+    }
 
     #[test]
     fn moments_saturate_at_both_ends() {

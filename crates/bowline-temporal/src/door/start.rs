@@ -3,15 +3,15 @@
 use bowline_core::{Blob, Conflict, Rules, RunId, Signal, StartTurn, WorkflowStarted};
 use bowline_engine::{Error, StartOptions};
 use temporalio_protos::temporal::api::{
-    enums::v1::WorkflowExecutionStatus, errordetails::v1::WorkflowExecutionAlreadyStartedFailure,
-    workflowservice::v1::*,
+    common::v1::Link, enums::v1::WorkflowExecutionStatus,
+    errordetails::v1::WorkflowExecutionAlreadyStartedFailure, workflowservice::v1::*,
 };
 use tonic::{Code, Request, Status};
 
 use super::{Door, namespace::Space, turn};
 use crate::{
     status::{self, Answer},
-    translate::{failure, payload, retry, started as kept, time::given_limit, word},
+    translate::{failure, payload, retry, started, time::given_limit, word},
 };
 
 pub(super) async fn start(
@@ -32,9 +32,8 @@ pub(super) async fn start(
     if request.on_conflict_options.is_some() {
         return Err(status::invalid("this server attaches nothing to a run that is open already"));
     }
-    let started = started(&request)?;
     let options = StartOptions {
-        started,
+        started: begins(&request)?,
         reuse: word::take_reuse(request.workflow_id_reuse_policy),
         conflict: word::take_conflict(
             request.workflow_id_conflict_policy,
@@ -85,7 +84,7 @@ pub(super) async fn signal_with_start(
     };
     let start = plain(request);
     let options = StartOptions {
-        started: started(&start)?,
+        started: begins(&start)?,
         reuse: word::take_reuse(start.workflow_id_reuse_policy),
         conflict: word::take_conflict(
             start.workflow_id_conflict_policy,
@@ -154,7 +153,7 @@ fn plain(with: SignalWithStartWorkflowExecutionRequest) -> StartWorkflowExecutio
     }
 }
 
-fn started(request: &StartWorkflowExecutionRequest) -> Answer<WorkflowStarted> {
+fn begins(request: &StartWorkflowExecutionRequest) -> Answer<WorkflowStarted> {
     let queue = request.task_queue.as_ref().map(|queue| queue.name.as_str());
     let name = request.workflow_type.as_ref().map(|named| named.name.as_str());
     Ok(WorkflowStarted {
@@ -177,7 +176,7 @@ fn started(request: &StartWorkflowExecutionRequest) -> Answer<WorkflowStarted> {
         search: payload::take_search(request.search_attributes.as_ref())
             .map_err(|(_, why)| status::invalid(why))?,
         request_id: request.request_id.as_str().into(),
-        kept: kept::kept(request.user_metadata.as_ref(), &[], request.priority.as_ref()),
+        kept: kept(request, &[]),
         ..WorkflowStarted::default()
     })
 }
@@ -187,5 +186,10 @@ fn wire(request: &StartWorkflowExecutionRequest) -> Option<Blob> {
     if request.links.is_empty() {
         return None;
     }
-    kept::kept(request.user_metadata.as_ref(), &request.links, request.priority.as_ref())
+    kept(request, &request.links)
+}
+
+fn kept(request: &StartWorkflowExecutionRequest, links: &[Link]) -> Option<Blob> {
+    let (about, urgent) = (request.user_metadata.as_ref(), request.priority.as_ref());
+    started::kept(about, links, urgent, request.header.as_ref())
 }

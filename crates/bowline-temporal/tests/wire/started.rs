@@ -7,7 +7,7 @@ use temporalio_protos::temporal::api::{
         FailWorkflowExecutionCommandAttributes, StartChildWorkflowExecutionCommandAttributes,
         command::Attributes,
     },
-    common::v1::{Payload, Priority, RetryPolicy, WorkflowType},
+    common::v1::{Header, Payload, Priority, RetryPolicy, WorkflowType},
     enums::v1::CommandType,
     failure::v1::Failure,
     history::v1::{
@@ -42,6 +42,36 @@ async fn limits_that_nobody_gave_are_absent() {
     let started = first(&world.history(SPACE, "bounded").await);
     assert_eq!(started.workflow_execution_timeout, Some(seconds(60)));
     assert_eq!(started.workflow_run_timeout, Some(seconds(60)), "the whole bounds its runs");
+}
+
+/// SDKs tell a header with nothing in it from none.
+#[tokio::test]
+async fn an_empty_header_is_told_where_it_was_sent() {
+    let world = World::new().await;
+    world.start(start(SPACE, "none")).await;
+    assert_eq!(first(&world.history(SPACE, "none").await).header, None);
+    let header = Some(Header::default());
+    world.start(StartWorkflowExecutionRequest { header, ..start(SPACE, "empty") }).await;
+    let started = first(&world.history(SPACE, "empty").await);
+    assert_eq!(started.header, Some(Header::default()));
+}
+
+/// Some programs ask for the shortest pause there is. Replay compares it.
+#[tokio::test]
+async fn intervals_below_a_microsecond_are_told_as_they_were_given() {
+    let world = World::new().await;
+    let nanos = |nanos| Some(prost_wkt_types::Duration { seconds: 0, nanos });
+    let policy = RetryPolicy {
+        initial_interval: nanos(1),
+        maximum_interval: nanos(1_500),
+        backoff_coefficient: 1.0,
+        ..Default::default()
+    };
+    let retry_policy = Some(policy.clone());
+    world.start(StartWorkflowExecutionRequest { retry_policy, ..start(SPACE, "w") }).await;
+    // Another process has nothing but what is stored.
+    let world = world.restart().await;
+    assert_eq!(first(&world.history(SPACE, "w").await).retry_policy, Some(policy));
 }
 
 fn urgent() -> Priority {

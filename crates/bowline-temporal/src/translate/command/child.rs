@@ -40,7 +40,7 @@ pub(super) fn start(
         memo: payload::take_memo(sent.memo.as_ref()),
         search: payload::take_search(sent.search_attributes.as_ref())?,
         deadline: None,
-        kept: started::kept(about, &[], sent.priority.as_ref()),
+        kept: started::kept(about, &[], sent.priority.as_ref(), sent.header.as_ref()),
     };
     let kept = StartChildWorkflowExecutionInitiatedEventAttributes {
         control: sent.control.clone(),

@@ -1,11 +1,12 @@
 //! The life of a run: begun, asked, closed.
 
 use bowline_core::{
-    Cause, Parent, Span, WorkflowCancelRequested, WorkflowCancelled, WorkflowCompleted,
+    Cause, Initiator, Parent, Span, WorkflowCancelRequested, WorkflowCancelled, WorkflowCompleted,
     WorkflowContinuedAsNew, WorkflowFailed, WorkflowSignalled, WorkflowStarted, WorkflowTerminated,
     WorkflowTimedOut, limits,
 };
 use prost_wkt_types::Duration as WireSpan;
+use temporalio_protos::temporal::api::common::v1::Header;
 use temporalio_protos::temporal::api::history::v1::{
     WorkflowExecutionCancelRequestedEventAttributes, WorkflowExecutionCanceledEventAttributes,
     WorkflowExecutionCompletedEventAttributes, WorkflowExecutionContinuedAsNewEventAttributes,
@@ -26,6 +27,7 @@ type Kept = Option<Attributes>;
 pub(super) fn started(e: &WorkflowStarted, kept: Kept, run: Run<'_>) -> Result<Attributes> {
     let of_parent = |text: &str| e.parent.as_ref().map(|_| text.to_owned()).unwrap_or_default();
     let parent = |p: &Parent| execution(&p.run, &p.workflow_id);
+    let header = payload::header(&e.header)?.or_else(|| empty_header(e, &kept));
     Ok(attributes!(
         kept,
         WorkflowExecutionStartedEventAttributes {
@@ -38,7 +40,7 @@ pub(super) fn started(e: &WorkflowStarted, kept: Kept, run: Run<'_>) -> Result<A
             root_workflow_execution: e.root.as_ref().map(|(run, id)| execution(run, id)),
             task_queue: Some(queue(&e.queue, run)),
             input: payload::payloads(&e.input)?,
-            header: payload::header(&e.header)?,
+            header: header,
             workflow_execution_timeout: run_limit(e.chain_timeout),
             workflow_execution_expiration_time: e.chain_expires_at.map(time::moment),
             workflow_run_timeout: run_limit(e.run_timeout.or(e.chain_timeout)),
@@ -53,11 +55,28 @@ pub(super) fn started(e: &WorkflowStarted, kept: Kept, run: Run<'_>) -> Result<A
             attempt: i32::try_from(e.attempt).unwrap_or(i32::MAX),
             retry_policy: e.retry.as_ref().map(super::retry_policy),
             cron_schedule: e.cron.clone(),
-            first_workflow_task_backoff: limit(e.delay),
+            first_workflow_task_backoff: backoff(e),
             memo: payload::memo(&e.memo)?,
             search_attributes: payload::search(&e.search)?,
         }
     ))
+}
+
+/// A header with nothing in it, if one was sent. What a run continued as new with is its own.
+fn empty_header(e: &WorkflowStarted, kept: &Kept) -> Option<Header> {
+    match kept {
+        _ if e.initiator == Some(Initiator::Workflow) => None,
+        Some(Attributes::WorkflowExecutionStartedEventAttributes(kept)) => kept.header.clone(),
+        _ => None,
+    }
+}
+
+/// How long the first turn waits. A run that continues another says so only if it does.
+fn backoff(e: &WorkflowStarted) -> Option<WireSpan> {
+    match e.initiator {
+        Some(Initiator::Workflow) => run_limit(e.delay),
+        _ => limit(e.delay),
+    }
 }
 
 /// An SDK that has to keep a turn alive for a local activity refuses a run without this limit.
