@@ -39,6 +39,28 @@ async fn names(world: &World, page_size: i32) -> Vec<String> {
     }
 }
 
+/// Temporal's tools count on a span, also where runs are kept for ever.
+#[tokio::test]
+async fn a_namespace_that_keeps_runs_for_ever_says_for_how_long() {
+    let world = World::new().await;
+    let told = describe(&world, SPACE).await.expect("it is there");
+    let kept = told.config.and_then(|config| config.workflow_execution_retention_ttl);
+    let kept = kept.expect("a span");
+    assert!(kept.seconds >= 100 * 365 * 24 * 3600, "{kept:?}");
+    // What was told can be said back, as tools do that change something else.
+    let change = UpdateNamespaceRequest {
+        namespace: SPACE.into(),
+        config: Some(NamespaceConfig {
+            workflow_execution_retention_ttl: Some(kept),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let changed: UpdateNamespaceResponse = world.call(change).await.expect("it is taken");
+    let told = changed.config.and_then(|config| config.workflow_execution_retention_ttl);
+    assert_eq!(told, Some(kept));
+}
+
 /// A namespace is there after it is registered, and after the server was closed and began again.
 #[tokio::test]
 async fn a_namespace_is_registered_for_good() {

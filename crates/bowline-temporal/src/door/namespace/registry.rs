@@ -196,7 +196,7 @@ fn described(door: &Door, name: &str, space: &Registered) -> Answer<DescribeName
         ..Default::default()
     };
     let payload_max = i64::try_from(limits::PAYLOAD_MAX).unwrap_or(i64::MAX);
-    let limits = Limits {
+    let told = Limits {
         blob_size_limit_error: payload_max,
         memo_size_limit_error: payload_max,
         ..Default::default()
@@ -212,11 +212,12 @@ fn described(door: &Door, name: &str, space: &Registered) -> Answer<DescribeName
             id: shown_id(space),
             state,
             capabilities: Some(capabilities),
-            limits: Some(limits),
+            limits: Some(told),
             ..info
         }),
         config: Some(NamespaceConfig {
-            workflow_execution_retention_ttl: kept.map(time::span),
+            // Clients count on a span: what is kept for ever is kept for the longest there is.
+            workflow_execution_retention_ttl: Some(time::span(kept.unwrap_or(limits::SPAN_MAX))),
             history_archival_state: ArchivalState::Disabled.into(),
             visibility_archival_state: ArchivalState::Disabled.into(),
             ..said.config.unwrap_or_default()
