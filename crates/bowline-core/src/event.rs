@@ -9,6 +9,7 @@ mod child;
 mod external;
 mod record;
 mod timer;
+mod told;
 mod turn;
 mod update;
 mod weight;

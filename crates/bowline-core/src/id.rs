@@ -27,6 +27,13 @@ macro_rules! text {
             pub fn is_empty(&self) -> bool {
                 self.0.is_empty()
             }
+
+            /// How many bytes it has.
+            // Not of every kind does anybody ask.
+            #[allow(dead_code)]
+            pub(crate) fn len(&self) -> usize {
+                self.0.len()
+            }
         }
 
         impl Default for $name {

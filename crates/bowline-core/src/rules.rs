@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use minicbor::{Decode, Encode};
 
-use crate::limits;
+use crate::{Event, limits};
 
 /// Whose rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -99,6 +99,15 @@ impl Rules {
         match self.kind {
             Kind::Native => limits::EVENTS_NATIVE_MAX,
             Kind::Remote => limits::EVENTS_MAX,
+        }
+    }
+
+    /// About how many bytes an event takes. Remote code is told, and decides by it, so there it is
+    /// what its worker is sent.
+    pub fn weigh(self, event: &Event) -> u64 {
+        match self.kind {
+            Kind::Native => event.weight(),
+            Kind::Remote => event.told_weight(),
         }
     }
 

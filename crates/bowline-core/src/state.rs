@@ -281,7 +281,6 @@ impl State {
     pub fn evolve(&mut self, event: &Event) {
         self.next_event = event.id.plus(1);
         self.time = self.time.max(event.time);
-        self.bytes += event.weight();
         event.notes.iter().for_each(|note| self.evolve_note(event.id, note));
         use EventKind as K;
         match &event.kind {
@@ -329,6 +328,8 @@ impl State {
             K::UpdateAccepted(e) => update::accepted(self, event.id, e),
             K::UpdateCompleted(e) => update::completed(self, e),
         }
+        // The first event says whose rules they are.
+        self.bytes += self.rules().weigh(event);
     }
 
     fn evolve_note(&mut self, event: EventId, note: &Note) {

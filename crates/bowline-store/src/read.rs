@@ -312,7 +312,7 @@ impl Head {
             memo: started.memo.clone(),
             quarantine: None,
             holder: None,
-            history_bytes: birth.events.iter().map(Event::weight).sum(),
+            history_bytes: birth.events.iter().map(|event| started.rules.weigh(event)).sum(),
             deleted: false,
         };
         Ok((head, started))

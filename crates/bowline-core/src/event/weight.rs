@@ -21,7 +21,7 @@ impl Event {
 
 impl EventKind {
     /// How many bytes of it are the user's.
-    fn user_bytes(&self) -> usize {
+    pub(super) fn user_bytes(&self) -> usize {
         match self {
             Self::WorkflowStarted(e) => {
                 let before = one(&e.last_result) + failure(&e.last_failure);

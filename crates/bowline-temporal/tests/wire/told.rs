@@ -1,8 +1,9 @@
 //! What clients are told about activities, workers and the server, in the words that they know.
 
+use prost::Message;
 use temporalio_protos::temporal::api::{
     command::v1::ScheduleActivityTaskCommandAttributes,
-    common::v1::{ActivityType, RetryPolicy},
+    common::v1::{ActivityType, Payload, Payloads, RetryPolicy},
     deployment::v1::WorkerDeploymentOptions,
     enums::v1::{TimeoutType, WorkerVersioningMode},
     failure::v1::{Failure, failure::FailureInfo},
@@ -115,6 +116,52 @@ async fn the_build_of_an_unversioned_worker_is_told() {
     assert_eq!(told.deployment_version, None);
     assert_eq!(told.worker_deployment_name, "fleet");
     assert_eq!(told.worker_version.expect("its build").build_id, "build");
+}
+
+/// Code decides by the size of its history, so that is what its worker is sent, nearly.
+#[tokio::test]
+async fn the_size_of_a_history_is_that_of_what_is_sent() {
+    let world = World::new().await;
+    let about = |text: &str| Payload { data: text.into(), ..Default::default() };
+    let input = Some(Payloads { payloads: vec![about("some input of the run")] });
+    let begun = StartWorkflowExecutionRequest {
+        input: input.clone(),
+        identity: "client@host".into(),
+        ..start(SPACE, "some-workflow-id")
+    };
+    world.start(begun).await;
+    for n in 0..20 {
+        let turn = world.turn(SPACE).await;
+        let events = turn.history.as_ref().expect("a history").events.clone();
+        let sent: usize = events.iter().map(|event| event.encoded_len() + 3).sum();
+        let own = events.last().expect("a start of the turn").encoded_len() + 3;
+        let told = events.last().and_then(|event| match event.attributes.as_ref()? {
+            Told::WorkflowTaskStartedEventAttributes(told) => Some(told.history_size_bytes),
+            _ => None,
+        });
+        let told = usize::try_from(told.expect("a size")).expect("positive");
+        let before = sent - own;
+        assert!(told * 10 > before * 9 && told * 9 < before * 10, "{told} of {before} after {n}");
+        let activity = ScheduleActivityTaskCommandAttributes {
+            activity_id: n.to_string(),
+            input: input.clone(),
+            ..tried(1)
+        };
+        let activity = ScheduleActivityTaskCommandAttributes {
+            start_to_close_timeout: Some(seconds(60)),
+            ..activity
+        };
+        world.answer(SPACE, &turn, vec![scheduled(activity)]).await.expect("it is taken");
+        let taken = world.activity(SPACE).await;
+        let done = RespondActivityTaskCompletedRequest {
+            namespace: SPACE.into(),
+            task_token: taken.task_token,
+            result: input.clone(),
+            identity: "worker".into(),
+            ..Default::default()
+        };
+        let _: RespondActivityTaskCompletedResponse = world.call(done).await.expect("it is taken");
+    }
 }
 
 /// Temporal's tools compare the version to see what a server can do.

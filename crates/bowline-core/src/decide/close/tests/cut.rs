@@ -220,7 +220,7 @@ fn a_history_that_is_too_long_ends_its_run() {
     draft.answer_turn(answer, &[]).unwrap();
     let last = draft.finish().events.pop().unwrap();
     let EventKind::WorkflowTerminated(last) = last.kind else { panic!("{last:?}") };
-    assert_eq!(last.cause.detail, "history is too long: 51201 events, 200 bytes");
+    assert_eq!(last.cause.detail, "history is too long: 51201 events, 280 bytes");
     let mut world = World::native();
     world.state.next_event = EventId(limits::EVENTS_NATIVE_MAX - 2);
     let mut draft = world.draft();
