@@ -147,7 +147,7 @@ async fn what_follows_a_run_has_its_priority_and_summary() {
     check(&events);
 }
 
-/// A loop that does nothing but continue as new goes round once in a second, as it does in Temporal.
+/// A loop that does nothing but continue as new goes round once in a second, as in Temporal.
 #[tokio::test]
 async fn a_run_that_follows_at_once_waits_for_the_rest_of_a_second() {
     let world = World::new().await;

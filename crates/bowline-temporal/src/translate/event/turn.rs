@@ -93,8 +93,8 @@ pub(super) fn failed(e: &TurnFailed, kept: Kept) -> Result<Attributes> {
     ))
 }
 
-/// What a turn failed with. Where the server refused an answer, the cause comes first, in Temporal's
-/// word for it.
+/// What a turn failed with. Where the server refused an answer, the cause comes first, in the word
+/// that Temporal has for it.
 fn failed_for(e: &TurnFailed) -> Result<Option<Failure>> {
     let Some(failure) = &e.failure else { return Ok(None) };
     let mut told = failure::show(failure)?;
