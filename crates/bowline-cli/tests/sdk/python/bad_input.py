@@ -125,10 +125,13 @@ async def turns(raw: Raw) -> None:
     flipped = bytes([turn.task_token[0] ^ 1]) + turn.task_token[1:]
     for token in [b"", b"garbage", flipped, turn.task_token[:-1]]:
         await raw.answer(token, [complete()], BAD)
-    unknown = Command(command_type=99)
-    await raw.answer(turn.task_token, [unknown], BAD)
     await raw.answer(turn.task_token, [complete(), complete()], BAD)
     assert await raw.history("turns") == before, "nothing of a wrong answer is taken"
+    unknown = Command(command_type=99)
+    await raw.answer(turn.task_token, [unknown], BAD)
+    failed = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED
+    assert await raw.history("turns") == before + [failed], "the turn has failed, and no more"
+    turn = await raw.turn()
     await raw.answer(turn.task_token, [schedule("a", queue="raw-activities")])
     await raw.answer(turn.task_token, [complete()], GONE)
     failed = RespondWorkflowTaskFailedRequest(**SPACE, task_token=turn.task_token)
