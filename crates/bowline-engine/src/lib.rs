@@ -23,7 +23,7 @@ pub use engine::{
     follow::RunEnd,
     mortal::{Pace, Rest},
     remote::{
-        Along, Answered, Eager, Polled, QueryAnswer, Question, RemoteActivity, RemoteAsk,
+        Along, Answered, Eager, History, Polled, QueryAnswer, Question, RemoteActivity, RemoteAsk,
         RemoteHeartbeat, RemoteQuery, RemoteTurn, Taken, Wait, WorkerBeat,
     },
     submit::{CancelRequest, CancelledOne, Prepared, StartOptions, Started},

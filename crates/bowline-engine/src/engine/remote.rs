@@ -24,7 +24,7 @@ pub(crate) use query::Queries;
 pub use query::{QueryAnswer, Question, RemoteAsk, RemoteQuery};
 use seat::Bell;
 pub(crate) use seat::Seat;
-pub use turn::{Answered, RemoteTurn, Taken};
+pub use turn::{Answered, History, RemoteTurn, Taken};
 
 /// For how long a poll waits.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use bowline_core::{Event, EventId, ReceiptId, RunEnding, RunId, State, WorkflowI
 use bowline_store::{Filter, Head, Leftovers, Page, Phase, Read, RunKey, RunRead, Subtree};
 
 use super::Engine;
-use crate::{Result, RunEnd, engine::run::WhenParked};
+use crate::{History, Result, RunEnd, engine::run::WhenParked};
 
 impl Engine {
     /// Waits until a run is closed; follows the runs that go on in its place.
@@ -78,6 +78,16 @@ impl Engine {
     /// # Errors
     /// If there is no such run, or its history does not read.
     pub async fn history(&self, run: RunId) -> Result<Vec<Event>> {
+        let History { mut written, tail } = self.written(run).await?;
+        written.extend(tail);
+        Ok(written)
+    }
+
+    /// The same, where it matters which events are written.
+    ///
+    /// # Errors
+    /// If there is no such run, or its history does not read.
+    pub async fn written(&self, run: RunId) -> Result<History> {
         Box::pin(self.core.remote_history(run)).await
     }
 

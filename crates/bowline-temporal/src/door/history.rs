@@ -1,9 +1,9 @@
 //! History, page by page; and the wait for more of it.
 
 use bowline_core::{Event, EventId, RunId};
-use bowline_engine::store::Head;
+use bowline_engine::{History, store::Head};
 use temporalio_protos::temporal::api::{
-    enums::v1::HistoryEventFilterType, history::v1::History, workflowservice::v1::*,
+    enums::v1::HistoryEventFilterType, history::v1::History as WireHistory, workflowservice::v1::*,
 };
 use tonic::Request;
 
@@ -77,25 +77,35 @@ pub(super) async fn page(
             Err(_) => return Ok(waiting(head.run, next)),
         };
     }
-    let events = space.engine.history(head.run).await.map_err(status::of)?;
+    let History { written, tail } = space.engine.written(head.run).await.map_err(status::of)?;
     if only_close {
-        let last: Vec<_> = events.last().into_iter().collect();
-        return answer(space, &head, &last, Vec::new());
+        let last = written.last().filter(|event| event.kind.closes());
+        let again = (last.is_none() && request.wait_new_event).then(|| token(head.run, next));
+        let last: Vec<_> = last.into_iter().collect();
+        return answer(space, &head, &last, again.unwrap_or_default());
     }
     let longest = usize::try_from(request.maximum_page_size).unwrap_or(0);
     let longest = if longest == 0 { limits::HISTORY_PAGE } else { longest };
-    let rest: Vec<_> = events.iter().filter(|event| event.id >= next).collect();
-    let (page, after) = page_of(&rest, longest.min(limits::HISTORY_PAGE));
-    let is_open = events.last().is_none_or(|event| !event.kind.closes());
-    let end = events.last().map_or(next, |event| event.id.plus(1));
-    let after = after.or((request.wait_new_event && is_open).then_some(end));
+    let rest: Vec<_> = written.iter().filter(|event| event.id >= next).collect();
+    let (mut page, mut after) = page_of(&rest, longest.min(limits::HISTORY_PAGE));
+    match request.wait_new_event {
+        // Whoever follows a run hears of each event once, so only of what is written.
+        true => {
+            let is_open = written.last().is_none_or(|event| !event.kind.closes());
+            let end = written.last().map_or(next, |event| event.id.plus(1));
+            after = after.or(is_open.then_some(end));
+        }
+        // As a whole: its numbers may be those of other events by the time of the next page.
+        false if after.is_none() => page.extend(&tail),
+        false => {}
+    }
     let next_page_token = after.map(|after| token(head.run, after)).unwrap_or_default();
     answer(space, &head, &page, next_page_token)
 }
 
 fn waiting(run: RunId, next: EventId) -> GetWorkflowExecutionHistoryResponse {
     GetWorkflowExecutionHistoryResponse {
-        history: Some(History::default()),
+        history: Some(WireHistory::default()),
         next_page_token: token(run, next),
         ..Default::default()
     }
@@ -126,7 +136,7 @@ pub(super) async fn page_back(
             (space.engine.head(run).await.map_err(status::of)?, last)
         }
     };
-    let events = space.engine.history(head.run).await.map_err(status::of)?;
+    let events = space.engine.written(head.run).await.map_err(status::of)?.written;
     let longest = usize::try_from(request.maximum_page_size).unwrap_or(0);
     let longest = if longest == 0 { limits::HISTORY_PAGE } else { longest };
     let rest: Vec<_> = events.iter().rev().filter(|event| event.id <= last).collect();

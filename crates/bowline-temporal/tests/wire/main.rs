@@ -7,6 +7,7 @@ mod bad_input;
 mod cron;
 mod eager;
 mod external;
+mod follow;
 mod fuzz;
 mod lists;
 mod metrics;

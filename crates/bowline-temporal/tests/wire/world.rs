@@ -132,6 +132,28 @@ impl World {
         self.call(answer).await
     }
 
+    /// Says that a turn cannot be answered.
+    pub(crate) async fn fail(&self, turn: &PollWorkflowTaskQueueResponse) {
+        let failed = RespondWorkflowTaskFailedRequest {
+            namespace: SPACE.into(),
+            task_token: turn.task_token.clone(),
+            identity: "worker".into(),
+            ..Default::default()
+        };
+        let _: RespondWorkflowTaskFailedResponse = self.call(failed).await.expect("it is taken");
+    }
+
+    /// Signals the newest run of a workflow id.
+    pub(crate) async fn signal(&self, id: &str, name: &str) {
+        let signal = SignalWorkflowExecutionRequest {
+            namespace: SPACE.into(),
+            workflow_execution: Some(named(id)),
+            signal_name: name.into(),
+            ..Default::default()
+        };
+        let _: SignalWorkflowExecutionResponse = self.call(signal).await.expect("it is taken");
+    }
+
     /// Takes an activity that waits in the queue.
     pub(crate) async fn activity(&self, space: &str) -> PollActivityTaskQueueResponse {
         let poll = PollActivityTaskQueueRequest {

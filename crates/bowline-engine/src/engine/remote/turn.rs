@@ -70,6 +70,16 @@ impl Taken {
     }
 }
 
+/// The history of a run, as a worker may read it.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// What is written.
+    pub written: Vec<Event>,
+    /// The events of a turn that is out and not yet written. If it comes to nothing, others will
+    /// have their numbers.
+    pub tail: Vec<Event>,
+}
+
 /// What became of an answer.
 #[derive(Clone, Debug)]
 pub struct Answered {
@@ -367,7 +377,7 @@ impl Core {
 
     /// History as a remote client may see it: what is written, and the tail of a turn that is out
     /// and not yet written.
-    pub(crate) async fn remote_history(self: &Arc<Self>, run: RunId) -> Result<Vec<Event>> {
+    pub(crate) async fn remote_history(self: &Arc<Self>, run: RunId) -> Result<History> {
         let asked = self.queries.asked();
         let mut read = self.read(Read::whole(run)).await?;
         // What was acknowledged is shown, whether or not anybody polls.
@@ -375,12 +385,13 @@ impl Core {
         if is_owed && self.take_in(&read, asked).await? {
             read = self.read(Read::whole(run)).await?;
         }
-        let mut history = events(run, &read.batches)?;
+        let written = events(run, &read.batches)?;
         let record = &read.head.record;
-        if record.turn.as_ref().is_some_and(|turn| turn.provisional) {
-            history.extend(record.tail(&State::of(run, &history)));
-        }
-        Ok(history)
+        let tail = match record.turn.as_ref().is_some_and(|turn| turn.provisional) {
+            true => record.tail(&State::of(run, &written)),
+            false => Vec::new(),
+        };
+        Ok(History { written, tail })
     }
 
     async fn hand_out(&self, hand: &AtHand, token: Token, asked: u64) -> Result<RemoteTurn> {
