@@ -62,6 +62,9 @@ pub enum Error {
     /// A query could not be answered.
     #[error("the query failed: {0}")]
     Query(String),
+    /// The run's code cannot be asked, now or ever: waiting would not help.
+    #[error("the run's code cannot be asked: {0}")]
+    NotReady(&'static str),
     /// Nothing happened in time.
     #[error("{0} did not happen in time")]
     TimedOut(&'static str),
@@ -107,6 +110,7 @@ impl Error {
             Self::Unregistered { .. } => "unregistered",
             Self::BadToken(_) => "bad_token",
             Self::Query(_) => "query_failed",
+            Self::NotReady(_) => "not_ready",
             Self::TimedOut(_) => "timed_out",
             Self::TooMany { .. } => "too_many",
             Self::Invalid(_) => "invalid",

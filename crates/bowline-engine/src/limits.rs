@@ -59,6 +59,8 @@ pub const FOLLOWS: usize = 1_000_000;
 pub const DECIDED: Duration = Duration::from_secs(30);
 /// How many callers may wait for the answers to updates.
 pub const UPDATE_WAITERS: usize = 100_000;
+/// From which attempt at a turn on questions are refused: the code that would answer them fails.
+pub const QUERY_ATTEMPT: u32 = 3;
 /// How long a query may take.
 pub const QUERY: Duration = Duration::from_secs(10);
 /// How long a query waits for the worker that has its run in its cache.

@@ -22,7 +22,7 @@ use bowline_engine::Engine;
 use prost::Message;
 use temporalio_protos::temporal::api::workflowservice::v1::*;
 use tokio_util::sync::CancellationToken;
-use tonic::{Request, Response};
+use tonic::{Request, Response, Status};
 
 use crate::{
     Metrics,
@@ -35,8 +35,8 @@ use crate::{
             HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus,
             health_server::Health,
         },
-        operator::operator_service_server::OperatorService,
-        workflow::workflow_service_server::WorkflowService,
+        operator::operator_service_server::{self as operator_name, OperatorService},
+        workflow::workflow_service_server::{self as workflow_name, WorkflowService},
     },
 };
 
@@ -218,7 +218,14 @@ impl OperatorService for Door {}
 
 #[tonic::async_trait]
 impl Health for Door {
-    async fn check(&self, _: Request<HealthCheckRequest>) -> Answer<Response<HealthCheckResponse>> {
+    async fn check(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Answer<Response<HealthCheckResponse>> {
+        let known = ["", workflow_name::SERVICE_NAME, operator_name::SERVICE_NAME];
+        if !known.contains(&request.get_ref().service.as_str()) {
+            return Err(Status::not_found("unknown service"));
+        }
         let status = match self.is_open() {
             true => ServingStatus::Serving,
             false => ServingStatus::NotServing,

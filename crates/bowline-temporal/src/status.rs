@@ -84,6 +84,11 @@ pub(crate) fn no_namespace(name: &str) -> Status {
     detailed(Code::NotFound, format!("Namespace {name} is not found."), &detail)
 }
 
+/// The code of a run cannot be asked anything.
+pub(crate) fn not_ready(text: impl Into<String>) -> Status {
+    detailed(Code::FailedPrecondition, text, &details::WorkflowNotReadyFailure::default())
+}
+
 /// What the engine says, in Temporal's terms.
 pub(crate) fn of(error: Error) -> Status {
     let text = error.to_string();
@@ -105,6 +110,7 @@ pub(crate) fn of(error: Error) -> Status {
         Error::BadToken(_) => missing("the attempt that this token names is over"),
         Error::Unregistered { .. } | Error::Invalid(_) => invalid(text),
         Error::Query(_) => Status::resource_exhausted(text),
+        Error::NotReady(_) => not_ready(text),
         Error::TimedOut(_) => Status::deadline_exceeded(text),
         Error::ShuttingDown => Status::unavailable(text),
         Error::Store(store) if store.code() == "invalid" => invalid(text),

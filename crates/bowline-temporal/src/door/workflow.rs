@@ -9,13 +9,13 @@ use prost::Message;
 use temporalio_protos::temporal::api::{
     activity::v1::ActivityOptions,
     common::v1::ActivityType,
-    enums::v1::{PendingActivityState, PendingWorkflowTaskState, TaskQueueKind},
+    enums::v1::{EventType, PendingActivityState, PendingWorkflowTaskState, TaskQueueKind},
     history::v1::HistoryEvent,
     sdk::v1::UserMetadata,
     taskqueue::v1::TaskQueue,
     workflow::v1::{
-        PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo,
-        WorkflowExecutionConfig, WorkflowExecutionInfo,
+        PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo, RequestIdInfo,
+        WorkflowExecutionConfig, WorkflowExecutionExtendedInfo, WorkflowExecutionInfo,
     },
     workflowservice::v1::*,
 };
@@ -34,7 +34,12 @@ pub(super) async fn signal(
 ) -> Answer<SignalWorkflowExecutionResponse> {
     let request = request.into_inner();
     let space = &*door.space(&request.namespace).await?;
-    let to = space.address(request.workflow_execution.as_ref())?;
+    let named = request.workflow_execution.as_ref();
+    let to = match space.address(named)? {
+        // A run that is named must be the one of that workflow id.
+        Address::Run(_) => Address::Run(space.head(named).await?.run),
+        by_id => by_id,
+    };
     let signal = Signal {
         name: request.signal_name.as_str().into(),
         input: payload::take(request.input.as_ref()),
@@ -138,11 +143,34 @@ pub(super) async fn describe(
     Ok(DescribeWorkflowExecutionResponse {
         execution_config: Some(config),
         workflow_execution_info: Some(info(&head, Some(&state))?),
+        workflow_extended_info: Some(extended(&head, &state)),
         pending_activities: activities?,
         pending_children: children(&state),
         pending_workflow_task: pending_turn(&head),
         ..Default::default()
     })
+}
+
+/// When a run expires, and what was asked of it.
+fn extended(head: &Head, state: &State) -> WorkflowExecutionExtendedInfo {
+    let own = &state.started;
+    let run_ends = own.run_timeout.map(|span| begins(head).after(span.0));
+    let run_ends = [run_ends, own.chain_expires_at].into_iter().flatten().min();
+    let started = RequestIdInfo {
+        event_type: EventType::WorkflowExecutionStarted.into(),
+        event_id: 1,
+        buffered: false,
+    };
+    let request = own.request_id.to_string();
+    let requests = (!request.is_empty()).then_some((request, started));
+    WorkflowExecutionExtendedInfo {
+        execution_expiration_time: own.chain_expires_at.map(time::moment),
+        run_expiration_time: run_ends.map(time::moment),
+        cancel_requested: state.cancel.is_some(),
+        original_start_time: Some(time::moment(head.started_at)),
+        request_id_infos: requests.into_iter().collect(),
+        ..Default::default()
+    }
 }
 
 /// What its starter has said of a run, for people to read.

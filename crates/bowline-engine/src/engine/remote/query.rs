@@ -14,7 +14,8 @@ use std::{
 };
 
 use bowline_core::{
-    AskId, Epoch, EventId, Failure, Fields, Name, Namespace, Payload, Queue, RunId, State, Time,
+    AskId, Epoch, Event, EventId, EventKind, Failure, Fields, Name, Namespace, Payload, Queue,
+    RunId, State, Time,
 };
 use bowline_store::{Head, Read, RunKey};
 use minicbor::{Decode, Encode};
@@ -279,7 +280,7 @@ impl Core {
     ) -> Result<QueryAnswer> {
         tokio::select! {
             biased;
-            answer = self.ask_remote(run, question) => answer,
+            answer = self.ask_remote(run, question, until) => answer,
             () = self.clock.sleep_until(until) => Err(Error::TimedOut("the answer to the query")),
             () = self.stopping.cancelled() => Err(Error::ShuttingDown),
         }
@@ -287,7 +288,12 @@ impl Core {
 
     /// Asks under an id of this epoch. Once this process was given up and is somebody new, no
     /// answer to that id finds its way here from another member, and it is asked again.
-    async fn ask_remote(self: &Arc<Self>, run: RunId, question: Question) -> Result<QueryAnswer> {
+    async fn ask_remote(
+        self: &Arc<Self>,
+        run: RunId,
+        question: Question,
+        until: Time,
+    ) -> Result<QueryAnswer> {
         let epoch = self.epoch();
         let id = stand::id(epoch, self.draw());
         let answer = self.queries.add(run, RemoteQuery { id, question: question.clone() })?;
@@ -295,18 +301,18 @@ impl Core {
         let again = async {
             self.standing.is_after(epoch).await;
             self.queries.retire(run, id);
-            Box::pin(self.ask_remote(run, question)).await
+            Box::pin(self.ask_remote(run, question, until)).await
         };
         tokio::select! {
             biased;
             answer = answer => answer.map_err(|_| Error::ShuttingDown),
-            failed = self.follow_query(run, id) => Err(failed),
+            failed = self.follow_query(run, id, until) => Err(failed),
             answer = again => answer,
         }
     }
 
     /// Keeps a question where it can be answered, while the run changes. Ends only if it fails.
-    async fn follow_query(self: &Arc<Self>, run: RunId, id: AskId) -> Error {
+    async fn follow_query(self: &Arc<Self>, run: RunId, id: AskId, until: Time) -> Error {
         let mut follower = self.followers.follower();
         if let Err(error) = self.followers.follow(&mut follower, run) {
             return error;
@@ -316,12 +322,38 @@ impl Core {
                 Ok(head) => head,
                 Err(error) => return error,
             };
+            match self.can_answer(&head, until).await {
+                Ok(()) => {}
+                Err(error) => return error,
+            }
             let look_again = self.place_query(&head, id);
             tokio::select! {
                 biased;
                 () = follower.changed() => {}
                 () = self.clock.sleep_until(look_again) => {}
             }
+        }
+    }
+
+    /// Whether there will be anybody to answer a question: not where turns fail again and again,
+    /// where the first turn is still to come, or where a run was closed before it had one.
+    async fn can_answer(&self, head: &Head, until: Time) -> Result<()> {
+        let record = &head.record;
+        let attempt = record.turn.as_ref().map_or(0, |turn| turn.attempt);
+        if attempt >= limits::QUERY_ATTEMPT {
+            return Err(Error::NotReady("its turns fail again and again"));
+        }
+        let is_new = head.status.is_open() && record.turn.is_none() && record.serial == 0;
+        if is_new && record.begins_at.is_some_and(|begins| begins > until) {
+            return Err(Error::NotReady("its first turn is still to come"));
+        }
+        if head.status.is_open() {
+            return Ok(());
+        }
+        let had_one = |event: &Event| matches!(event.kind, EventKind::TurnCompleted(_));
+        match self.history(head.run).await?.iter().any(had_one) {
+            true => Ok(()),
+            false => Err(Error::NotReady("it was closed before its first turn")),
         }
     }
 
