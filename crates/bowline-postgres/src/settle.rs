@@ -30,6 +30,10 @@ pub(crate) fn settle<'t>(
             return Ok(stale);
         }
         let Some(mut own) = tx.activity(run, activity).await? else { return Ok(stale) };
+        let is_covered = report.is_outside() && tx.mark(run, activity).await?.is_some();
+        if is_covered || !report.begin(&mut own.live) {
+            return Ok(stale);
+        }
         let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
         let mut seen = false;
         if let Some(start) = &start {
@@ -83,6 +87,6 @@ pub(crate) async fn proves(tx: &mut Tx<'_>, proof: &Proof, holder: &Holder) -> O
     }
     match proof {
         Proof::Native(fence) => tx.is_alive(fence.epoch).await,
-        Proof::Remote(_) => Ok(true),
+        Proof::Remote(_) | Proof::Outside(_) => Ok(true),
     }
 }

@@ -12,6 +12,10 @@ pub(crate) fn settle(tx: &mut Tx<'_>, report: &Settle) -> Outcome<Settled> {
         return Ok(stale);
     }
     let Some(mut own) = tx.activity(run, activity)? else { return Ok(stale) };
+    let is_covered = report.is_outside() && tx.mark(run, activity).is_some();
+    if is_covered || !report.begin(&mut own.live) {
+        return Ok(stale);
+    }
     let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
     let mut seen = false;
     if let Some(start) = &start {

@@ -194,6 +194,7 @@ macro_rules! conformance {
         $crate::conformance_group! { $open, settle:
             a_result_reaches_the_run
             a_repeated_report_counts_once
+            what_waits_is_completed_from_outside
             a_failure_is_tried_again
             retries_wait_by_their_due_time
             the_next_retry_is_told_with_the_alarms

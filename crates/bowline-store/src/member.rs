@@ -125,6 +125,9 @@ pub enum Proof {
     Native(Fence),
     /// The bytes that a remote worker was handed.
     Remote(Blob),
+    /// None: nobody has the attempt, it is the next one of an activity that waits. Who reports it
+    /// knows its end from elsewhere, and is believed.
+    Outside(Identity),
 }
 
 impl Proof {
@@ -134,6 +137,8 @@ impl Proof {
         match (self, holder) {
             (Self::Native(shown), Holder::Native(fence)) => shown == fence,
             (Self::Remote(shown), Holder::Remote { token, .. }) => shown == token,
+            // It was begun with its very report.
+            (Self::Outside(_), Holder::Remote { .. }) => true,
             _ => false,
         }
     }

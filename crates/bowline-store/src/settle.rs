@@ -1,8 +1,8 @@
 //! The end of an attempt.
 
 use bowline_core::{
-    ActivityLive, ActivitySpec, EndActivity, Ending, EventId, Message, Number, Outcome, RunId,
-    Rung, Sight, Start, Step, Time, settle,
+    ActivityLive, ActivitySpec, EndActivity, Ending, EventId, Holder, Message, Number, Outcome,
+    Place, RunId, Rung, Sight, Start, Step, Time, Token, settle, start,
 };
 
 use crate::Proof;
@@ -35,6 +35,26 @@ impl Settle {
     /// member that was given up among them.
     pub fn is_fact(&self) -> bool {
         matches!(self.ending, Ending::RunsOn | Ending::Stopped)
+    }
+
+    /// Whether it is about an attempt that nobody has.
+    pub fn is_outside(&self) -> bool {
+        matches!(self.proof, Proof::Outside(_))
+    }
+
+    /// Begins an attempt that is reported from outside, so that its end is that of an attempt.
+    /// False if it does not wait any more, or was cancelled; true of every other report. The caller
+    /// has checked that no mark covers it.
+    pub fn begin(&self, live: &mut ActivityLive) -> bool {
+        let Proof::Outside(worker) = &self.proof else { return true };
+        let waits = matches!(live.place, Place::Queued { .. }) && live.cancel.is_none();
+        if !waits || live.attempt + 1 != self.attempt {
+            return false;
+        }
+        let token = Token::activity(self.run, self.activity, self.attempt).to_blob();
+        let holder = Holder::Remote { token, control: Default::default() };
+        start(live, holder, worker.clone(), self.now);
+        true
     }
 }
 

@@ -5,6 +5,7 @@ use bowline_core::{
     AskId, CancelActivity, ControlQueue, Ending, EventId, FailTurn, Identity, NoticeId, Payload,
     Queue, RunId, StartTurn, Time, Token, TurnAnswer,
 };
+use bowline_store::AttemptRef;
 use tokio_util::sync::CancellationToken;
 
 use super::Engine;
@@ -141,6 +142,20 @@ impl Engine {
     ) -> Result<Option<RemoteActivity>> {
         let place = (self.namespace, queue);
         Box::pin(self.core.poll_activity(place, worker, control, wait.into())).await
+    }
+
+    /// Somebody knows that an activity which waits is done: this, its next attempt, counts as
+    /// begun and completed by them. False if it does not wait any more.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn complete_waiting(
+        &self,
+        next: AttemptRef,
+        result: Option<Payload>,
+        by: Identity,
+    ) -> Result<bool> {
+        Box::pin(self.core.complete_waiting(next, result, by)).await
     }
 
     /// A remote worker ends its attempt.

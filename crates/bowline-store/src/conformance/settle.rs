@@ -57,6 +57,44 @@ pub fn a_repeated_report_counts_once(harness: &dyn Harness) {
     assert_eq!(world.inbox(claimed.run).len(), 1);
 }
 
+/// Who knows from elsewhere that an activity is done need not have it. Nobody gets it any more, and
+/// what a worker has got is the worker's to end.
+pub fn what_waits_is_completed_from_outside(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let run = world.start("outside");
+    let committed = world.run_turn(run, |turn| turn.schedule(spec("work")));
+    drop(committed);
+    let [row] = &world.rows(run)[..] else { panic!("one activity waits") };
+    let report = Settle {
+        run,
+        activity: row.activity,
+        attempt: 1,
+        proof: Proof::Outside("operator".into()),
+        ending: Ending::Completed(Some(Payload::json("7"))),
+        rung: None,
+        delivered_at: None,
+        observed_at: None,
+        now: world.now(),
+    };
+    let other = world.report(Settle { attempt: 2, ..report.clone() });
+    assert_eq!((other.step, other.message), (Step::Stale, None), "not the attempt that is next");
+    let settled = world.report(report.clone());
+    assert_eq!(settled.step, Step::Ended);
+    let [Message::EndActivity(end)] = &world.inbox(run)[..] else { panic!() };
+    assert_eq!((end.attempt, end.worker.as_str()), (1, "operator"));
+    assert_eq!(end.started_at, Some(world.now()));
+    assert_eq!(end.outcome, Outcome::Completed(Some(Payload::json("7"))));
+    assert_eq!(world.claim(1).len(), 0, "nobody gets it any more");
+    assert_eq!(world.report(report).step, Step::Stale, "it counts once");
+    let taken = begun(&world, spec("work"));
+    let late = Settle {
+        proof: Proof::Outside("operator".into()),
+        ..world.settling(&taken, Ending::Completed(None))
+    };
+    assert_eq!(world.report(late).step, Step::Stale, "a worker has it");
+    assert_eq!(world.settle(&taken, Ending::Completed(None)).step, Step::Ended);
+}
+
 /// A failure is tried again after its pause, as the next attempt; the run hears nothing of it.
 pub fn a_failure_is_tried_again(harness: &dyn Harness) {
     let world = World::new(harness);

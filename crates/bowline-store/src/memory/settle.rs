@@ -11,8 +11,13 @@ impl Data {
         self.clock(now);
         self.fold(run, activity);
         let stale = Settled { step: Step::Stale, message: None };
+        let row = self.rows.runs.get(&run).filter(|_| report.is_outside());
+        let is_covered = row.is_some_and(|row| row.marked(activity).is_some());
         let own = self.rows.runs.get_mut(&run).and_then(|row| row.activities.get_mut(&activity));
         let Some(own) = own else { return stale };
+        if is_covered || !report.begin(&mut own.live) {
+            return stale;
+        }
         let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();
         let counts = |start: &Start| match report.is_fact() {
             true => report.proof.fits(&start.holder),

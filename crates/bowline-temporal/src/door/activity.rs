@@ -1,15 +1,15 @@
 //! Activities: a worker takes one, reports, and ends it.
 
-use bowline_core::{ActivityId, Blob, Ending, Holder, Payload};
+use bowline_core::{ActivityId, Blob, Ending, Holder, Payload, RunId};
 use bowline_engine::{
     Engine, Polled, RemoteActivity, RemoteHeartbeat, Wait,
-    store::{Read, RunKey},
+    store::{ActivityRow, AttemptRef, Read, RunKey},
 };
 use temporalio_protos::temporal::api::{
     common::v1::{ActivityType, WorkflowExecution},
     workflowservice::v1::*,
 };
-use tonic::Request;
+use tonic::{Request, Status};
 
 use super::{Door, namespace::Space, poll, shown};
 use crate::{
@@ -180,17 +180,31 @@ async fn beat(space: &Space, token: &[u8], details: Option<Payload>) -> Answer<b
     }
 }
 
-/// The token of an activity that is known by its run and its own id.
-async fn token_of(space: &Space, named: WorkflowExecution, id: &str) -> Answer<Vec<u8>> {
+/// What is known of an activity by its run and its own id: the newest that is not over.
+async fn by_id(space: &Space, named: WorkflowExecution, id: &str) -> Answer<(RunId, ActivityRow)> {
     let head = space.head(Some(&named)).await?;
     let read = Read { activities_max: usize::MAX, ..Read::head(RunKey::Run(head.run)) };
     let rows = space.engine.read(read).await.map_err(status::of)?.activities;
     let wanted = ActivityId::from(id);
-    let found = rows.into_iter().filter(|row| row.spec.id == wanted);
-    let holder = found.filter_map(|row| row.live.started().map(|start| start.holder.clone()));
-    match holder.last() {
-        Some(Holder::Remote { token, .. }) => Ok(token.as_slice().to_vec()),
-        _ => Err(status::missing(format!("no activity of id {id:?} is running"))),
+    let is_open = |row: &ActivityRow| row.spec.id == wanted && row.live.ended().is_none();
+    let found = rows.into_iter().rfind(is_open);
+    found.map(|row| (head.run, row)).ok_or_else(|| not_running(id))
+}
+
+fn not_running(id: &str) -> Status {
+    status::missing(format!("no activity of id {id:?} is running"))
+}
+
+/// The token of an activity that is known by its run and its own id.
+async fn token_of(space: &Space, named: WorkflowExecution, id: &str) -> Answer<Vec<u8>> {
+    let (_, row) = by_id(space, named, id).await?;
+    held(&row).ok_or_else(|| not_running(id))
+}
+
+fn held(row: &ActivityRow) -> Option<Vec<u8>> {
+    match &row.live.started()?.holder {
+        Holder::Remote { token, .. } => Some(token.as_slice().to_vec()),
+        Holder::Native(_) => None,
     }
 }
 
@@ -205,9 +219,24 @@ pub(super) async fn complete_by_id(
 ) -> Answer<RespondActivityTaskCompletedByIdResponse> {
     let r = request.into_inner();
     let space = &*door.space(&r.namespace).await?;
-    let token = token_of(space, named(r.workflow_id, r.run_id), &r.activity_id).await?;
-    end(space, &token, Ending::Completed(payload::take(r.result.as_ref()))).await?;
-    Ok(RespondActivityTaskCompletedByIdResponse {})
+    let (named, result) = (named(r.workflow_id, r.run_id), payload::take(r.result.as_ref()));
+    let (run, row) = by_id(space, named, &r.activity_id).await?;
+    let done = match held(&row) {
+        Some(token) => {
+            end(space, &token, Ending::Completed(result)).await?;
+            true
+        }
+        // Nobody works on it, and nobody needs to any more.
+        None => {
+            let next = AttemptRef { run, activity: row.activity, attempt: row.live.attempt + 1 };
+            let done = space.engine.complete_waiting(next, result, r.identity.into()).await;
+            done.map_err(status::of)?
+        }
+    };
+    match done {
+        true => Ok(RespondActivityTaskCompletedByIdResponse {}),
+        false => Err(not_running(&r.activity_id)),
+    }
 }
 
 /// The same, that it failed.

@@ -6,7 +6,7 @@ use temporalio_protos::temporal::api::{
 use tonic::{Code, Status, client::Grpc};
 use tonic_prost::ProstCodec;
 
-use crate::world::{SPACE, World, complete, details, kinds, named, seconds, start};
+use crate::world::{SPACE, World, complete, details, kinds, named, schedule, seconds, start};
 
 async fn query(world: &World, id: &str) -> Result<QueryWorkflowResponse, Status> {
     let asked = QueryWorkflowRequest {
@@ -160,4 +160,39 @@ async fn a_description_tells_when_a_run_expires_and_what_was_asked_of_it() {
     let _: RequestCancelWorkflowExecutionResponse = world.call(cancel).await.expect("it is taken");
     let told: DescribeWorkflowExecutionResponse = world.call(describe).await.expect("it is there");
     assert!(told.workflow_extended_info.expect("there").cancel_requested);
+}
+
+/// Nobody works on it: whoever knows that it is done need not wait until somebody does.
+#[tokio::test]
+async fn an_activity_that_waits_is_completed_by_its_id() {
+    let world = World::new().await;
+    world.start(start(SPACE, "w")).await;
+    let turn = world.turn(SPACE).await;
+    world.answer(SPACE, &turn, vec![schedule("a")]).await.expect("it is taken");
+    let done = |id: &str| RespondActivityTaskCompletedByIdRequest {
+        namespace: SPACE.into(),
+        workflow_id: "w".into(),
+        activity_id: id.into(),
+        identity: "operator".into(),
+        ..Default::default()
+    };
+    let missing: Result<RespondActivityTaskCompletedByIdResponse, _> = world.call(done("b")).await;
+    assert_eq!(missing.expect_err("there is none").code(), Code::NotFound);
+    let fail = RespondActivityTaskFailedByIdRequest {
+        namespace: SPACE.into(),
+        workflow_id: "w".into(),
+        activity_id: "a".into(),
+        ..Default::default()
+    };
+    let fails: Result<RespondActivityTaskFailedByIdResponse, _> = world.call(fail).await;
+    assert_eq!(fails.expect_err("nobody has tried it").code(), Code::NotFound);
+    let _: RespondActivityTaskCompletedByIdResponse =
+        world.call(done("a")).await.expect("it is completed");
+    let events = world.history(SPACE, "w").await;
+    let told = kinds(&events);
+    let told: Vec<_> = told.into_iter().filter(|kind| kind.starts_with("ACTIVITY")).collect();
+    let whole = ["ACTIVITY_TASK_SCHEDULED", "ACTIVITY_TASK_STARTED", "ACTIVITY_TASK_COMPLETED"];
+    assert_eq!(told, whole);
+    let turn = world.turn(SPACE).await;
+    world.answer(SPACE, &turn, vec![complete()]).await.expect("it is taken");
 }

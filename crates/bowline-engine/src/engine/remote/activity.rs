@@ -134,6 +134,28 @@ impl Core {
         }
     }
 
+    /// Somebody knows that an activity which waits is done. False if it does not wait any more.
+    pub(crate) async fn complete_waiting(
+        &self,
+        next: AttemptRef,
+        result: Option<Payload>,
+        by: Identity,
+    ) -> Result<bool> {
+        self.hands.forget(next.run);
+        let settle = Settle {
+            run: next.run,
+            activity: next.activity,
+            attempt: next.attempt,
+            proof: Proof::Outside(by),
+            ending: bounded(Ending::Completed(result)),
+            rung: None,
+            delivered_at: None,
+            observed_at: None,
+            now: self.now(),
+        };
+        Ok(self.settle_remote(settle).await? == Step::Ended)
+    }
+
     /// Writes the end of an attempt together with what it leads to: the run takes it in, and the
     /// turn that follows is handed to a poll that waits for it. False if that cannot be foreseen,
     /// or has come to nothing: then the end must be written by itself.
