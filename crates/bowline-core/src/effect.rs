@@ -40,6 +40,10 @@ pub enum UpdateStage {
     Rejected(crate::Failure),
     /// The code answered it.
     Completed(UpdateAnswer),
+    /// The code took it, and the run closed before it was answered.
+    Unanswered,
+    /// The run closed before the code looked, and the run that goes on in its place has it.
+    Moved(RunId),
 }
 
 /// Something that happens by itself, at a moment.

@@ -33,12 +33,12 @@ pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {
     }
 }
 
-/// A closed run takes nothing in. Whoever waits for an answer of it hears so; everybody else has
-/// heard it from the store.
+/// A closed run takes nothing in. Whoever waits for an answer of it hears so, or is answered by the
+/// run that goes on; everybody else has heard it from the store.
 pub(crate) fn turn_away(draft: &mut Draft, inbox: &[Received]) {
     for received in inbox {
         if let Message::Update(request) = &received.message {
-            decide::update::too_late(draft, request.id.clone());
+            decide::update::leave(draft, request);
         }
     }
 }

@@ -196,7 +196,8 @@ impl Engine {
         Box::pin(self.core.update(run, request)).await
     }
 
-    /// The same for a while: none if nobody has looked at it by then. It is asked for still.
+    /// The same for a while: none if nobody has looked at it by then. It is asked for still. Says
+    /// which run has it: another one, if that went on before the code had looked.
     ///
     /// # Errors
     /// If there is no such run, or it is closed.
@@ -205,7 +206,7 @@ impl Engine {
         run: RunId,
         request: UpdateRequest,
         wait: UpdateWait,
-    ) -> Result<Option<UpdateStage>> {
+    ) -> Result<(RunId, Option<UpdateStage>)> {
         Box::pin(self.core.update_for(run, request, wait)).await
     }
 
@@ -218,7 +219,7 @@ impl Engine {
         run: RunId,
         id: UpdateId,
         wait: UpdateWait,
-    ) -> Result<Option<UpdateStage>> {
+    ) -> Result<(RunId, Option<UpdateStage>)> {
         Box::pin(self.core.follow_update(run, id, wait)).await
     }
 

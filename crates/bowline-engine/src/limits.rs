@@ -57,6 +57,8 @@ pub const SNAPSHOT_EVENTS: u64 = 1_000;
 pub const FOLLOWS: usize = 1_000_000;
 /// How long a termination waits for its run to be closed.
 pub const DECIDED: Duration = Duration::from_secs(30);
+/// Over how many runs that went on in each other's place an update is looked for.
+pub const UPDATE_HOPS: usize = 8;
 /// How many callers may wait for the answers to updates.
 pub const UPDATE_WAITERS: usize = 100_000;
 /// From which attempt at a turn on questions are refused: the code that would answer them fails.

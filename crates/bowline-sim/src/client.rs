@@ -307,6 +307,7 @@ async fn update(host: &Host, engine: &Engine, op: &Op) -> Result<String, Error> 
         input: None,
         header: Default::default(),
         identity: "client".into(),
+        only: None,
     };
     let stage = engine.update(run, request).await?;
     if let UpdateStage::Completed(_) = stage {

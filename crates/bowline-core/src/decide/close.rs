@@ -1,6 +1,6 @@
 //! A run closes: what was open is cancelled, told or left, and whoever waits is answered.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
 use super::{
     size,
@@ -251,7 +251,8 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
     alarms.into_iter().for_each(|alarm| draft.effect(Effect::Disarm(alarm)));
     start::disarm(draft);
     let children = children(draft, &closing.cause, &mut left);
-    updates(draft);
+    draft.successor = closing.next;
+    update::close(draft);
     if closing.next.is_none() {
         tell_parent(draft, closing.ending);
     }
@@ -262,7 +263,6 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
     if !ranges.iter().all(|ranges| ranges.is_empty()) {
         notes.push(Note::Outstanding(note));
     }
-    draft.successor = closing.next;
     let begins_at = draft.record.begins_at;
     draft.record = TurnRecord { begins_at, ..TurnRecord::default() };
     (draft.wants_turn, draft.told) = (false, false);
@@ -307,15 +307,6 @@ fn children(draft: &mut Draft, cause: &Cause, left: &mut Vec<EventId>) -> Ranges
         }
     }
     told
-}
-
-/// Whoever waits for an update hears that there will be no answer.
-fn updates(draft: &mut Draft) {
-    let accepted =
-        draft.state.updates.iter().filter(|(_, open)| !open.done).map(|(id, _)| id.clone());
-    let admitted = draft.record.admitted.iter().map(|request| request.id.clone());
-    let waiting: BTreeSet<_> = accepted.chain(admitted).collect();
-    waiting.into_iter().for_each(|id| update::too_late(draft, id));
 }
 
 fn tell_parent(draft: &mut Draft, ending: RunEnding) {

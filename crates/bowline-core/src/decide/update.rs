@@ -21,9 +21,7 @@ pub(super) fn admit(draft: &mut Draft, at: Time, request: &UpdateRequest) {
     let full = open + draft.record.admitted.len() >= limits::UPDATES_OPEN_MAX
         || draft.state.updates.len() >= limits::UPDATES_MAX;
     if full {
-        let failure = Failure::new("too many updates").kind("TooManyUpdates");
-        let stage = UpdateStage::Rejected(failure);
-        return draft.effect(Effect::AnswerUpdate(request.id.clone(), stage));
+        return too_many(draft, request.id.clone());
     }
     match native {
         true => {
@@ -51,6 +49,7 @@ pub(super) fn accept(
     if let Some(at) = draft.record.admitted.iter().position(|admitted| admitted.id == id) {
         request = draft.record.admitted.remove(at);
     }
+    request.only = None;
     let event = UpdateAccepted { request, message_id, sequencing, turn };
     draft.record_at(draft.now, event, Vec::new(), wire);
     draft.effect(Effect::AnswerUpdate(id, UpdateStage::Accepted));
@@ -67,10 +66,61 @@ pub(super) fn reject(draft: &mut Draft, reject: RejectUpdate) -> Result<(), Refu
     Ok(())
 }
 
+fn too_many(draft: &mut Draft, id: UpdateId) {
+    let failure = Failure::new("too many updates").kind("TooManyUpdates");
+    draft.effect(Effect::AnswerUpdate(id, UpdateStage::Rejected(failure)));
+}
+
+/// An update that the code has not looked at, though the run has closed or closes now. The run that
+/// goes on takes it from its beginning.
+pub(crate) fn leave(draft: &mut Draft, request: &UpdateRequest) {
+    let id = request.id.clone();
+    if draft.state.updates.get(&id).is_some_and(|open| open.accepted.0 > 0) {
+        // It was looked at before, and asked for again.
+        return;
+    }
+    let (run, next) = (draft.state.run, draft.successor);
+    let stays = draft.state.rules().is_native() || request.only == Some(run);
+    let Some(next) = next.filter(|_| !stays) else { return too_late(draft, id) };
+    let begins = draft.effects.iter_mut().find_map(|effect| match effect {
+        Effect::Begin(birth) if birth.run == next => Some(birth),
+        _ => None,
+    });
+    let Some(birth) = begins else { return too_late(draft, id) };
+    let admitted = &mut birth.record.admitted;
+    if admitted.iter().any(|admitted| admitted.id == id) {
+        return;
+    }
+    if admitted.len() >= limits::UPDATES_OPEN_MAX {
+        return too_many(draft, id);
+    }
+    admitted.push(request.clone());
+    draft.effect(Effect::AnswerUpdate(id, UpdateStage::Moved(next)));
+}
+
 /// An update that will not be answered any more: the run has closed, or closes now.
-pub(crate) fn too_late(draft: &mut Draft, id: UpdateId) {
+fn too_late(draft: &mut Draft, id: UpdateId) {
     let failure = Failure::new("the run closed first").kind("RunClosed");
     draft.effect(Effect::AnswerUpdate(id, UpdateStage::Rejected(failure)));
+}
+
+/// Whoever waits for an update when the run closes hears what becomes of it.
+pub(super) fn close(draft: &mut Draft) {
+    let admitted = std::mem::take(&mut draft.record.admitted);
+    let open: Vec<_> =
+        draft.state.updates.iter().filter(|(_, open)| !open.done).map(open_update).collect();
+    for (id, taken) in open {
+        match taken {
+            true => draft.effect(Effect::AnswerUpdate(id, UpdateStage::Unanswered)),
+            false if admitted.iter().any(|request| request.id == id) => {}
+            false => too_late(draft, id),
+        }
+    }
+    admitted.iter().for_each(|request| leave(draft, request));
+}
+
+fn open_update((id, open): (&UpdateId, &OpenUpdate)) -> (UpdateId, bool) {
+    (id.clone(), open.accepted.0 > 0)
 }
 
 /// Updates that a worker was shown and did not look at will not be looked at by asking again.

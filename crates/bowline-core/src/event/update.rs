@@ -2,7 +2,7 @@
 
 use minicbor::{Decode, Encode};
 
-use crate::{EventId, Failure, Fields, Identity, Name, Payload, UpdateId};
+use crate::{EventId, Failure, Fields, Identity, Name, Payload, RunId, UpdateId};
 
 /// What is asked.
 #[derive(Clone, Debug, Default, PartialEq, Encode, Decode)]
@@ -22,6 +22,10 @@ pub struct UpdateRequest {
     /// Who asks.
     #[n(4)]
     pub identity: Identity,
+    /// The run that alone may take it. Otherwise the run that goes on in its place does, if it was
+    /// not looked at before.
+    #[n(5)]
+    pub only: Option<RunId>,
 }
 
 /// How it was answered.

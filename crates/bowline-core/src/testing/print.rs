@@ -146,6 +146,8 @@ pub(super) fn effect(effect: &Effect) -> String {
             UpdateStage::Accepted => format!("update {id} accepted"),
             UpdateStage::Rejected(failure) => format!("update {id} rejected: {failure}"),
             UpdateStage::Completed(answer) => format!("update {id} completed: {answer:?}"),
+            UpdateStage::Unanswered => format!("update {id} unanswered"),
+            UpdateStage::Moved(to) => format!("update {id} moves to {}", short(*to)),
         },
     }
 }

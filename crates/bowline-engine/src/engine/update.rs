@@ -133,24 +133,29 @@ impl Core {
     /// Asks a run's code for something, and waits for its answer.
     pub(crate) async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
         let wait = UpdateWait { accepted: false, until: Time::MAX };
-        let stage = self.update_for(run, request, wait).await?;
+        let (_, stage) = self.update_for(run, request, wait).await?;
         stage.ok_or(Error::TimedOut("the update"))
     }
 
-    /// The same for a while: none if nobody has looked at it by then. It is asked for still.
+    /// The same for a while: none if nobody has looked at it by then. It is asked for still. Says
+    /// which run has it: another one, if that went on before the code had looked.
     pub(crate) async fn update_for(
         &self,
         run: RunId,
         request: UpdateRequest,
         wait: UpdateWait,
-    ) -> Result<Option<UpdateStage>> {
+    ) -> Result<(RunId, Option<UpdateStage>)> {
         let id = request.id.clone();
         let told = self.updates.wait(run, id.clone(), wait.accepted)?;
         let posted = self.post_message(run.into(), Message::Update(Box::new(request))).await;
         if let Err(error) = posted {
             // The same update, sent again, may have been answered before the run closed.
-            let (answer, _) = self.answered(run, &id, EventId(1), wait.accepted).await?;
-            return answer.map(Some).ok_or(error);
+            let mut seen = Seen::new();
+            let (answer, _) = self.look_for(run, &id, &mut seen, wait.accepted).await?;
+            return match answer {
+                Some(UpdateStage::Moved(next)) => self.follow_update(next, id, wait).await,
+                answer => answer.map(|answer| (run, Some(answer))).ok_or(error),
+            };
         }
         self.told(run, &id, told, wait).await
     }
@@ -161,20 +166,66 @@ impl Core {
         run: RunId,
         id: UpdateId,
         wait: UpdateWait,
-    ) -> Result<Option<UpdateStage>> {
+    ) -> Result<(RunId, Option<UpdateStage>)> {
         let told = self.updates.wait(run, id.clone(), wait.accepted)?;
+        let (known, head) = self.knows_update(run, &id).await?;
+        if known {
+            return self.told(run, &id, told, wait).await;
+        }
+        let Some(next) = self.moved_to(&head, &id).await? else {
+            return Err(Error::NotFound("update"));
+        };
+        let told = self.updates.wait(next, id.clone(), wait.accepted)?;
+        self.told(next, &id, told, wait).await
+    }
+
+    /// Whether an update of this id was ever asked of a run, refused ones aside.
+    async fn knows_update(&self, run: RunId, id: &UpdateId) -> Result<(bool, Head)> {
         let read = self.read(Read::whole(run)).await?;
         let events = super::run::events(run, &read.batches)?;
-        let known = events.iter().any(|event| stage(event, &id, true).is_some())
-            || read.head.record.admitted.iter().any(|request| request.id == id)
-            || read.inbox.iter().any(|received| is_update(&received.message, &id));
-        match known {
-            true => self.told(run, &id, told, wait).await,
-            false => Err(Error::NotFound("update")),
+        let known = events.iter().any(|event| stage(event, id).is_some())
+            || read.head.record.admitted.iter().any(|request| request.id == *id)
+            || read.inbox.iter().any(|received| is_update(&received.message, id));
+        Ok((known, read.head))
+    }
+
+    /// The run that took an update over from this one, or from one after it.
+    async fn moved_to(&self, head: &Head, id: &UpdateId) -> Result<Option<RunId>> {
+        let mut next = head.successor;
+        for _ in 0..limits::UPDATE_HOPS {
+            let Some(run) = next else { return Ok(None) };
+            let (known, head) = match self.knows_update(run, id).await {
+                Err(Error::NotFound(_)) => return Ok(None),
+                found => found?,
+            };
+            if known {
+                return Ok(Some(run));
+            }
+            next = head.successor;
+        }
+        Ok(None)
+    }
+
+    /// Waits for what becomes of an update, in whichever run has it.
+    async fn told(
+        &self,
+        mut run: RunId,
+        id: &UpdateId,
+        mut told: oneshot::Receiver<UpdateStage>,
+        wait: UpdateWait,
+    ) -> Result<(RunId, Option<UpdateStage>)> {
+        loop {
+            match self.told_of(run, id, told, wait).await? {
+                Some(UpdateStage::Moved(next)) => {
+                    told = self.updates.wait(next, id.clone(), wait.accepted)?;
+                    run = next;
+                }
+                stage => return Ok((run, stage)),
+            }
         }
     }
 
-    async fn told(
+    async fn told_of(
         &self,
         run: RunId,
         id: &UpdateId,
@@ -185,13 +236,12 @@ impl Core {
         self.followers.follow(&mut follower, run)?;
         let mut told = pin!(told);
         // The same update, sent again, may have been answered long ago.
-        let mut from = EventId(1);
+        let mut seen = Seen::new();
         loop {
-            let (answer, head) = self.answered(run, id, from, wait.accepted).await?;
+            let (answer, head) = self.look_for(run, id, &mut seen, wait.accepted).await?;
             if answer.is_some() {
                 return Ok(answer);
             }
-            from = head.next_event;
             let again = super::run::is_parked(&head, self.now())?;
             // Whoever closed the run is about to say what became of the update, unless it died.
             let given_up = self.now().after(limits::QUERY);
@@ -206,24 +256,49 @@ impl Core {
                     return Err(closed(&head));
                 }
                 () = self.clock.sleep_until(wait.until), if wait.until < Time::MAX => {
-                    return Ok(None);
+                    return Ok(seen.taken.then_some(UpdateStage::Accepted));
                 }
             }
         }
     }
 
-    /// The answer to an update, if it stands in history from this event on.
-    async fn answered(
+    /// What became of an update, if what has not been seen of its run's history says so.
+    async fn look_for(
         &self,
         run: RunId,
         id: &UpdateId,
-        from: EventId,
+        seen: &mut Seen,
         accepted: bool,
     ) -> Result<(Option<UpdateStage>, Head)> {
-        let read = Read { events_from: Some(from), ..Read::head(RunKey::Run(run)) };
+        let read = Read { events_from: Some(seen.from), ..Read::head(RunKey::Run(run)) };
         let read = self.read(read).await?;
         let events = super::run::events(run, &read.batches)?;
-        Ok((events.iter().rev().find_map(|event| stage(event, id, accepted)), read.head))
+        let head = read.head;
+        let is_open = head.status.is_open();
+        seen.from = head.next_event;
+        let last = events.iter().rev().find_map(|event| stage(event, id));
+        seen.taken |= last.is_some();
+        let stage = match last {
+            Some(UpdateStage::Completed(answer)) => Some(UpdateStage::Completed(answer)),
+            _ if seen.taken && !is_open => Some(UpdateStage::Unanswered),
+            _ if seen.taken && accepted => Some(UpdateStage::Accepted),
+            _ if !seen.taken && !is_open => self.moved_to(&head, id).await?.map(UpdateStage::Moved),
+            _ => None,
+        };
+        Ok((stage, head))
+    }
+}
+
+/// How much of a run's history somebody who waits for an update has seen.
+struct Seen {
+    from: EventId,
+    /// The code took it.
+    taken: bool,
+}
+
+impl Seen {
+    fn new() -> Self {
+        Self { from: EventId(1), taken: false }
     }
 }
 
@@ -235,14 +310,12 @@ fn is_update(message: &Message, id: &UpdateId) -> bool {
     matches!(message, Message::Update(request) if request.id == *id)
 }
 
-fn stage(event: &Event, id: &UpdateId, accepted: bool) -> Option<UpdateStage> {
+fn stage(event: &Event, id: &UpdateId) -> Option<UpdateStage> {
     match &event.kind {
         EventKind::UpdateCompleted(done) if done.id == *id => {
             Some(UpdateStage::Completed(done.answer.clone()))
         }
-        EventKind::UpdateAccepted(taken) if accepted && taken.request.id == *id => {
-            Some(UpdateStage::Accepted)
-        }
+        EventKind::UpdateAccepted(taken) if taken.request.id == *id => Some(UpdateStage::Accepted),
         _ => None,
     }
 }

@@ -33,6 +33,15 @@ pub(super) fn until<T>(engine: &Engine, request: &Request<T>, longest: Duration)
     engine.now().after(patience(request, longest))
 }
 
+/// What a wait is answered with that has come to nothing: its caller's deadline is the caller's to
+/// hear of, a bound of ours is not.
+pub(super) fn in_vain<T>(request: &Request<T>, longest: Duration) -> Answer<()> {
+    match patience(request, longest) < longest {
+        true => Err(Status::deadline_exceeded("nothing happened before the deadline")),
+        false => Ok(()),
+    }
+}
+
 /// gRPC's own form: digits and one letter.
 fn read_timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at(text.len().checked_sub(1)?);

@@ -6,6 +6,7 @@ use bowline_core::{
 use prost::Name;
 use prost_wkt_types::Any;
 use temporalio_protos::temporal::api::{
+    failure::v1::{ApplicationFailureInfo, Failure, failure::FailureInfo},
     protocol::v1::{Message, message::SequencingId},
     update::v1 as wire,
 };
@@ -21,6 +22,7 @@ pub(crate) fn take_request(sent: &wire::Request, id: String) -> UpdateRequest {
         input: input.and_then(|input| payload::take(input.args.as_ref())),
         header: payload::take_header(input.and_then(|input| input.header.as_ref())),
         identity: meta.identity.into(),
+        only: None,
     }
 }
 
@@ -88,6 +90,22 @@ pub(crate) fn outcome(answer: &UpdateAnswer) -> Result<wire::Outcome> {
         UpdateAnswer::Failed(why) => wire::outcome::Value::Failure(failure::show(why)?),
     };
     Ok(wire::Outcome { value: Some(value) })
+}
+
+/// The outcome of an update that the code took and did not answer before its run closed.
+pub(crate) fn unanswered() -> wire::Outcome {
+    let kind = ApplicationFailureInfo {
+        r#type: "AcceptedUpdateCompletedWorkflow".into(),
+        non_retryable: true,
+        ..Default::default()
+    };
+    let why = Failure {
+        message: "the workflow was closed before it answered the update".into(),
+        source: "Server".into(),
+        failure_info: Some(FailureInfo::ApplicationFailureInfo(kind)),
+        ..Default::default()
+    };
+    wire::Outcome { value: Some(wire::outcome::Value::Failure(why)) }
 }
 
 /// A message in an envelope that names its type.

@@ -16,5 +16,6 @@ mod namespace;
 mod started;
 mod table;
 mod told;
+mod update;
 mod worker;
 mod world;

@@ -134,7 +134,7 @@ impl AnyRun {
         let id = format!("{:032x}", self.bowline.engine().draw());
         let (name, identity) = (Name::from(update.name()), Default::default());
         let request =
-            UpdateRequest { id: id.into(), name, input, header: Default::default(), identity };
+            UpdateRequest { id: id.into(), name, input, identity, ..UpdateRequest::default() };
         let answer = Box::pin(self.bowline.engine().update(run, request)).await;
         match answer.map_err(|error| self.missing(error))? {
             UpdateStage::Completed(UpdateAnswer::Done(result)) => {
@@ -146,7 +146,7 @@ impl AnyRun {
                     Err(raw) => UpdateError::Refused(Failure(raw)),
                 })
             }
-            UpdateStage::Accepted => {
+            UpdateStage::Accepted | UpdateStage::Unanswered | UpdateStage::Moved(_) => {
                 Err(UpdateError::Refused(Failure::new("the run closed before it answered")))
             }
         }

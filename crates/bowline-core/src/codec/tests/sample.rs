@@ -105,6 +105,7 @@ pub(super) fn request() -> UpdateRequest {
         input: payload("1"),
         header: fields("h"),
         identity: "bob".into(),
+        only: None,
     }
 }
 

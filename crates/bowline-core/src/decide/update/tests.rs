@@ -247,8 +247,8 @@ fn the_end_of_the_run_answers_all() {
             + Outstanding timers 5
             > disarm Run(Turn(11, 1)) at 10s
             > disarm Timer(5) at 900s
+            > update taken unanswered
             > update shown rejected: RunClosed: the run closed first
-            > update taken rejected: RunClosed: the run closed first
             > update new rejected: RunClosed: the run closed first
         "#]],
     );
@@ -260,8 +260,8 @@ fn the_end_of_the_run_answers_all() {
             + Outstanding timers 5
             > disarm Run(Turn(6, 1)) at 10s
             > disarm Timer(5) at 900s
-            > update new rejected: RunClosed: the run closed first
             > update shown rejected: RunClosed: the run closed first
+            > update new rejected: RunClosed: the run closed first
         "#]],
     );
     check(
@@ -271,6 +271,40 @@ fn the_end_of_the_run_answers_all() {
             > update late rejected: RunClosed: the run closed first
         "#]],
     );
+}
+
+/// What the code has not looked at is the next run's from its beginning; what it has accepted, and
+/// what was meant for this run alone, is not.
+#[test]
+fn the_run_that_goes_on_takes_what_was_not_looked_at() {
+    let mut world = given(idle(), |w| {
+        w.post(update("taken")).turn([accept("taken")]);
+        w.post(update("shown")).post(signal("")).start()
+    });
+    let only = UpdateRequest { only: Some(world.state.run), ..request("only") };
+    world.told.clear();
+    world.post(update("new")).post(Message::Update(Box::new(only))).post(update("taken"));
+    world.answer([continue_as_new()]);
+    expect![[r#"
+        13 TurnCompleted of 11,12
+        14 WorkflowContinuedAsNew turn 13 next run7
+        + Outstanding timers 5
+        > disarm Run(Turn(11, 1)) at 10s
+        > begin run7 Next: 1 WorkflowStarted work | 2 TurnScheduled attempt 1
+        > disarm Timer(5) at 900s
+        > update taken unanswered
+        > update shown moves to run7
+        > update new moves to run7
+        > update only rejected: RunClosed: the run closed first
+    "#]]
+    .assert_eq(&world.told);
+    let begun = world.effects.iter().find_map(|effect| match effect {
+        Effect::Begin(birth) => Some(birth),
+        _ => None,
+    });
+    let admitted = &begun.expect("it goes on").record.admitted;
+    let ids: Vec<_> = admitted.iter().map(|request| request.id.as_str()).collect();
+    assert_eq!(ids, ["shown", "new"]);
 }
 
 #[test]

@@ -127,8 +127,8 @@ impl Starts {
     }
 }
 
-/// Who must hear about updates once the decision is durable.
-pub(super) fn updates(decided: &Decided) -> Vec<(UpdateId, UpdateStage)> {
+/// Who must hear about updates once the decision is durable: of each how far it has come by then.
+pub(super) fn updates(decided: &Decided) -> BTreeMap<UpdateId, UpdateStage> {
     let answers = decided.effects.iter().filter_map(|effect| match effect {
         Effect::AnswerUpdate(id, stage) => Some((id.clone(), stage.clone())),
         _ => None,
