@@ -126,3 +126,5 @@ pub const PUT_OFF: Duration = Duration::from_millis(10);
 /// How often a run's id is drawn for each thread there is until it suits. One in a million is given
 /// to a thread that is behind all the same, and waits for it.
 pub const DRAWS: usize = 14;
+/// How often a store looks for one page of a list, each time at so many runs as it looks at once.
+pub const FIND_LOOKS: usize = 100;

@@ -179,36 +179,45 @@ impl Core {
         channel.waiting.lock().fresh.retain(|notice| !is_moot(&notice.id()));
         before.iter().filter(|id| is_moot(id)).for_each(|id| self.control.delivered(id));
         let known = channel.waiting.lock().ids();
-        hits.retain(|hit| {
-            let is_its =
-                matches!(&hit.holder, Holder::Remote { control: own, .. } if own == control);
-            is_its && !known.contains(&id_of(hit))
-        });
+        hits.retain(|hit| is_of(hit, control) && !known.contains(&id_of(hit)));
         self.push(hits);
         Ok(())
     }
 
-    /// A remote worker has these notices.
+    /// A remote worker has these notices. Only what is about attempts of that worker counts:
+    /// whoever says so may have made it up.
     pub(crate) async fn acknowledge(
         self: &Arc<Self>,
         control: &ControlQueue,
         notices: &[NoticeId],
     ) -> Result<()> {
-        let channel = self.control.channel(control);
+        let mut named: BTreeSet<NoticeId> = notices.iter().copied().collect();
         let delivered_at = self.now();
-        // Another member may have handed them out: then nobody here knows when they were decided.
-        channel.waiting.lock().out.retain(|(_, out)| {
-            let is_there = notices.contains(&out.id());
-            if is_there && out.cancel {
-                self.meter.cancel_delivery.took(out.decided_at, delivered_at);
-            }
-            !is_there
-        });
-        for notice in notices {
+        let mut had = Vec::new();
+        if let Some(channel) = self.control.known(control) {
+            channel.waiting.lock().out.retain(|(_, out)| {
+                let is_there = named.remove(&out.id());
+                if is_there {
+                    had.push(out.id());
+                }
+                if is_there && out.cancel {
+                    self.meter.cancel_delivery.took(out.decided_at, delivered_at);
+                }
+                !is_there
+            });
+        }
+        // Another member may have handed the others out: the rows know whose they are.
+        named.retain(|notice| notice.cancel);
+        if !named.is_empty() {
+            let hits = self.undelivered(control).await?;
+            let own = hits.iter().filter(|hit| is_of(hit, control)).map(id_of);
+            had.extend(own.filter(|id| named.contains(id)));
+        }
+        for notice in &had {
             self.control.delivered(notice);
             self.meter.command(notice.run.namespace, CommandOutcome::Delivered);
         }
-        let sightings = notices.iter().filter(|notice| notice.cancel).map(|notice| Sighting {
+        let sightings = had.iter().filter(|notice| notice.cancel).map(|notice| Sighting {
             attempt: attempt_of(notice),
             delivered_at,
             observed_at: None,
@@ -229,14 +238,24 @@ impl Core {
 
     /// A remote worker could not do what these notices say. They are handed out again later.
     pub(crate) fn refused(&self, control: &ControlQueue, notices: &[NoticeId]) {
-        for notice in notices {
-            tracing::warn!(%control, run = %notice.run, "a worker refused a command");
+        let Some(channel) = self.control.known(control) else { return };
+        let out = channel.waiting.lock().ids();
+        let refused = notices.iter().filter(|notice| out.contains(notice)).collect::<BTreeSet<_>>();
+        let Some(first) = refused.first() else { return };
+        // One line, however many there are. The name is the worker's own.
+        tracing::warn!(?control, count = refused.len(), run = %first.run, "commands were refused");
+        for notice in refused {
             self.meter.command(notice.run.namespace, CommandOutcome::Refused);
         }
     }
 }
 
 impl Control {
+    /// The mailbox of a worker, if there is one.
+    fn known(&self, control: &ControlQueue) -> Option<Arc<Channel>> {
+        self.channels.lock().get(control).cloned()
+    }
+
     fn channel(&self, control: &ControlQueue) -> Arc<Channel> {
         let mut channels = self.channels.lock();
         if channels.len() >= limits::CONTROL_CHANNELS {
@@ -253,7 +272,7 @@ impl Control {
         }
         let channel = self.channel(control);
         let mut waiting = channel.waiting.lock();
-        if waiting.fresh.len() >= limits::NOTICES {
+        if waiting.fresh.len() + waiting.out.len() >= limits::NOTICES {
             return Put::Refused(CommandOutcome::Full);
         }
         let attempt = attempt_of(&notice.id());
@@ -325,6 +344,11 @@ impl Control {
         waiting.fresh.retain(|notice| attempt_of(&notice.id()) != attempt);
         waiting.out.retain(|(_, notice)| attempt_of(&notice.id()) != attempt);
     }
+}
+
+/// Whether an attempt is in the hands of the worker that listens there.
+fn is_of(hit: &AttemptHit, control: &ControlQueue) -> bool {
+    matches!(&hit.holder, Holder::Remote { control: own, .. } if own == control)
 }
 
 fn id_of(hit: &AttemptHit) -> NoticeId {

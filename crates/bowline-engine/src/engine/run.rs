@@ -12,7 +12,7 @@ use super::{
     Core,
     follow::{Follower, RunEnd},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, limits};
 
 /// What whoever waits for the end of a run does while it is in quarantine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,11 +88,17 @@ impl Core {
     }
 
     /// Lists runs. A store looks at so many for one page and no more; whoever asks here goes on
-    /// until a page is full, and the store is free for others in between.
+    /// until a page is full, or so many were looked at that the caller should decide whether to go
+    /// on. The store is free for others in between.
     pub(crate) async fn find(&self, mut filter: Filter) -> Result<Page> {
         let mut page = self.retrying(|| self.store.find(filter.clone())).await?;
         filter.limit = filter.limit.min(Page::LOOKS_MAX);
+        let mut looks = 1;
         while let Some(after) = page.next.filter(|_| page.runs.len() < filter.limit) {
+            if looks == limits::FIND_LOOKS {
+                break;
+            }
+            looks += 1;
             let limit = filter.limit - page.runs.len();
             let rest = Filter { after: Some(after), limit, ..filter.clone() };
             let more = self.retrying(|| self.store.find(rest.clone())).await?;

@@ -178,29 +178,37 @@ impl Engine {
         self.core.heartbeat(token, details).await
     }
 
+    /// The key of a worker, which is its own within its namespace only. Nobody's stays nobody's.
+    fn own(&self, worker: &str) -> String {
+        match worker.is_empty() {
+            true => String::new(),
+            false => format!("{}/{worker}", self.namespace.0),
+        }
+    }
+
     /// A remote worker says on which control channel it waits; whoever hands it work must know.
     pub fn worker_listens(&self, worker: &str, control: &ControlQueue) {
-        self.core.worker_listens(worker, control);
+        self.core.worker_listens(&self.own(worker), control);
     }
 
     /// On which control channel a remote worker waits, if it has said so to any member.
     pub fn control_of(&self, worker: &str) -> Option<ControlQueue> {
-        self.core.control.place(worker)
+        self.core.control.place(&self.own(worker))
     }
 
     /// Waits until a remote worker has said on which control channel it waits.
     pub async fn control_known(&self, worker: &str) -> ControlQueue {
-        self.core.control.placed(worker).await
+        self.core.control.placed(&self.own(worker)).await
     }
 
     /// A remote worker has left.
     pub fn worker_left(&self, worker: &str) {
-        self.core.worker_left(worker);
+        self.core.worker_left(&self.own(worker));
     }
 
     /// Fires when a remote worker leaves, or has left: whatever polls for it is answered then.
     pub fn leaving(&self, worker: &str) -> CancellationToken {
-        self.core.control.leaving(worker)
+        self.core.control.leaving(&self.own(worker))
     }
 
     /// A remote worker waits on its control channel.

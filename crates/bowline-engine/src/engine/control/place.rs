@@ -1,8 +1,7 @@
 //! Where workers listen, by their own keys: as they said to this member or, by word, to another.
 
-use std::collections::BTreeMap;
-
 use bowline_core::ControlQueue;
+use bowline_store::Recent;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -11,7 +10,7 @@ use crate::limits;
 /// What is known of it.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    known: Mutex<BTreeMap<String, ControlQueue>>,
+    known: Mutex<Recent<String, ControlQueue, { limits::CONTROL_CHANNELS }>>,
     /// Told when something becomes known.
     learned: Notify,
 }
@@ -20,25 +19,23 @@ impl Places {
     /// A worker listens here. True if that is news.
     pub(super) fn learn(&self, worker: &str, control: &ControlQueue) -> bool {
         let mut known = self.known.lock();
-        if worker.is_empty() || known.get(worker) == Some(control) {
+        let worker = worker.to_owned();
+        if worker.is_empty() || known.find(&worker).as_ref() == Some(control) {
             return false;
         }
-        // Those that are still there say it again.
-        if known.len() >= limits::CONTROL_CHANNELS {
-            known.clear();
-        }
-        known.insert(worker.to_owned(), control.clone());
+        // Those that are still there are asked for again and again, and stay.
+        known.put(worker, control.clone());
         drop(known);
         self.learned.notify_waiters();
         true
     }
 
     pub(super) fn of(&self, worker: &str) -> Option<ControlQueue> {
-        self.known.lock().get(worker).cloned()
+        self.known.lock().find(&worker.to_owned())
     }
 
     pub(super) fn forget(&self, worker: &str) {
-        self.known.lock().remove(worker);
+        self.known.lock().take(&worker.to_owned());
     }
 
     /// Waits until it is known where a worker listens.
@@ -50,5 +47,23 @@ impl Places {
             }
             learned.await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten thousand names that nobody has made everybody's place forgotten.
+    #[test]
+    fn a_flood_of_names_makes_nobody_forgotten_who_is_there() {
+        let places = Places::default();
+        places.learn("worker", &"here".into());
+        for number in 0..3 * limits::CONTROL_CHANNELS {
+            places.learn(&number.to_string(), &"nowhere".into());
+            assert_eq!(places.of("worker"), Some("here".into()), "it is asked for meanwhile");
+        }
+        places.forget("worker");
+        assert_eq!(places.of("worker"), None);
     }
 }
