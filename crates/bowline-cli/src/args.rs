@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use place::Place;
-pub(crate) use serve::{Http, LogLevel, Options, Serve};
+pub(crate) use serve::{Http, LogLevel, Options, Payloads, Serve};
 
 /// Serves durable workflows, and looks after them in their store.
 ///

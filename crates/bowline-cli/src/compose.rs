@@ -98,7 +98,7 @@ pub(crate) async fn server(settings: &Settings) -> Result<Server> {
         builder = builder.retention(kept);
     }
     let engine = builder.start().await?;
-    let door = Door::with(engine.clone(), settings.namespace.clone(), settings.limits);
+    let door = Door::with(engine.clone(), settings.namespace.clone(), settings.limits.clone());
     let http = match settings.http {
         Some(address) => {
             let watched = http::Watched { engine: engine.clone(), door: door.clone() };

@@ -50,11 +50,10 @@ impl Page {
         self.head(name, "counter", "Commands to workers, by what became of them");
         for sent in &m.worker_commands_sent {
             let (namespace, outcome) = (&sent.namespace, sent.outcome);
-            let labels = format!(
-                "{{namespace=\"{namespace}\",outcome=\"{outcome}\",command_type=\"{}\"}}",
-                sent.command_type
-            );
-            self.line(name, &labels, sent.count);
+            let kind = sent.command_type;
+            let labels =
+                [("namespace", &**namespace), ("outcome", outcome), ("command_type", kind)];
+            self.line(name, &labelled(&labels), sent.count);
         }
     }
 
@@ -65,9 +64,17 @@ impl Page {
         let name = "bowline_calls_total";
         self.head(name, "counter", "Calls of SDKs that were answered, by gRPC status");
         for ((method, code), count) in &calls.answered {
-            self.line(name, &format!("{{method=\"{method}\",code=\"{code}\"}}"), count);
+            self.line(name, &labelled(&[("method", &**method), ("code", code)]), count);
         }
-        let about = "Calls refused because too many were in flight";
+        let name = "bowline_call_bytes";
+        self.head(name, "gauge", "Bytes in memory for calls in flight and their answers");
+        self.line(name, "", calls.bytes);
+        let name = "bowline_connections";
+        self.head(name, "gauge", "Connections of SDKs");
+        self.line(name, "", calls.connections);
+        let about = "How often no further connection was let in for a while";
+        self.counter("bowline_connection_pauses_total", about, calls.pauses);
+        let about = "Calls refused because too many were in flight, or too many bytes of them";
         self.counter("bowline_calls_refused_total", about, calls.refused);
         let about = "Turns and activities given back because their worker had gone";
         self.counter("bowline_given_back_total", about, calls.given_back);
@@ -104,9 +111,26 @@ impl Page {
     }
 }
 
+/// Labels as Prometheus reads them. What clients have named may have anything in it.
+fn labelled(labels: &[(&str, &str)]) -> String {
+    let one = |(name, value): &(&str, &str)| {
+        let value = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+        format!("{name}=\"{value}\"")
+    };
+    format!("{{{}}}", labels.iter().map(one).collect::<Vec<_>>().join(","))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A namespace may be called anything. One whose name had a line end in it wrote lines of its
+    /// own into the page, and one with a quotation mark made all of it unreadable.
+    #[test]
+    fn a_name_stays_inside_its_label() {
+        let labels = labelled(&[("namespace", "a\"b\\c\nd"), ("code", "OK")]);
+        assert_eq!(labels, r#"{namespace="a\"b\\c\nd",code="OK"}"#);
+    }
 
     #[test]
     fn a_page_reads_as_prometheus_wants_it() {

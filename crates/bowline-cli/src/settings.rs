@@ -1,15 +1,18 @@
 //! What `bowline serve` does in the end: the command line wins over the environment, both over the
 //! file, and what nobody has said is as it usually is.
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{net::SocketAddr, num::NonZeroU32, path::Path, time::Duration};
 
-use anyhow::{Context, Result};
-use bowline_temporal::limits::Limits;
+use anyhow::{Context, Result, bail};
+use bowline_temporal::limits::{Limits, Sizes};
 
 use crate::{
-    args::{Http, LogLevel, Options, Serve},
+    args::{Http, LogLevel, Options, Payloads, Serve},
     compose::{SCHEMA, Site},
 };
+
+/// How many files a server needs for itself: its store, its ports, its database.
+const FILES_OWN: usize = 128;
 
 /// Everything a server is told.
 #[derive(Debug)]
@@ -40,12 +43,7 @@ impl Settings {
 impl Options {
     fn settle(self) -> Result<Settings> {
         let seconds = |given: u16| Duration::from_secs(given.into());
-        let usual = Limits::default();
-        let limits = Limits {
-            message_in: self.message_max.map_or(usual.message_in, |bytes| bytes.get() as usize),
-            poll: self.poll_wait.map_or(usual.poll, |wait| seconds(wait.get())),
-            calls: self.calls_max.map_or(usual.calls, |most| most.get() as usize),
-        };
+        let limits = self.limits()?;
         let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
         Ok(Settings {
             site: Site {
@@ -70,6 +68,56 @@ impl Options {
             log: self.log.unwrap_or(LogLevel::Warn),
         })
     }
+}
+
+impl Options {
+    /// The bounds of the port for SDKs.
+    fn limits(&self) -> Result<Limits> {
+        let seconds = |given: u16| Duration::from_secs(given.into());
+        let count = |given: Option<NonZeroU32>, usual: usize| {
+            given.map_or(usual, |given| given.get() as usize)
+        };
+        let usual = Limits::default();
+        let sizes =
+            sizes(Payloads { max: self.payload_max, warn: self.payload_warn }, usual.sizes)?;
+        let given = self.payloads.iter().flatten();
+        let each = given.map(|(name, said)| Ok((name.clone(), self::sizes(*said, sizes)?)));
+        Ok(Limits {
+            message_in: count(self.message_max, usual.message_in),
+            poll: self.poll_wait.map_or(usual.poll, |wait| seconds(wait.get())),
+            calls: count(self.calls_max, usual.calls),
+            calls_each: count(self.calls_each, usual.calls_each),
+            connections: count(self.clients_max, usual.connections).min(files()),
+            bytes: count(self.bytes_max, usual.bytes),
+            hello: self.hello_wait.map_or(usual.hello, |wait| seconds(wait.get())),
+            arrival: self.arrival_wait.map_or(usual.arrival, |wait| seconds(wait.get())),
+            age: match self.connection_age {
+                Some(0) => None,
+                Some(given) => Some(Duration::from_secs(given.into())),
+                None => usual.age,
+            },
+            sizes,
+            sizes_of: each.collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// How large what clients send may be, where somebody has said so.
+fn sizes(said: Payloads, usual: Sizes) -> Result<Sizes> {
+    let refused = said.max.map_or(usual.refused, |most| most.get() as usize);
+    let most = Sizes::default().refused;
+    if refused > most {
+        bail!("a payload may have {most} bytes at most, not {refused}");
+    }
+    let told = said.warn.map_or(usual.told, |told| told.get() as usize);
+    Ok(Sizes { refused, told: told.min(refused) })
+}
+
+/// How many connections the limit of open files leaves, beside what the server needs itself.
+fn files() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    limit.saturating_sub(FILES_OWN).max(limit / 2)
 }
 
 /// What a file says. A name that does not exist is refused, with its line.
@@ -109,12 +157,26 @@ mod tests {
             "store = \"postgres://me@db/runs\"\nschema = \"runs\"\nlisten = \"0.0.0.0:7233\"\n\
              http = \"0.0.0.0:8233\"\nnamespace = \"shop\"\nkeep_days = 30\nlease = 20\n\
              grace = 60\nconnections = 16\nmessage_max = 1000\npoll_wait = 5\ncalls_max = 7\n\
-             log = \"info\"",
+             log = \"info\"\ncalls_each = 3\nclients_max = 9\nbytes_max = 4096\n\
+             hello_wait = 1\narrival_wait = 2\nconnection_age = 0\npayload_max = 5000\n\
+             payload_warn = 4000\n[payloads.shop]\nmax = 100",
         );
         let settings = settings.settle().expect("it is acceptable");
         assert_eq!((settings.site.schema.as_str(), settings.site.connections), ("runs", Some(16)));
         assert_eq!((settings.limits.message_in, settings.limits.calls), (1000, 7));
         assert_eq!(settings.kept, Some(Duration::from_secs(30 * 24 * 3600)));
+        let limits = &settings.limits;
+        assert_eq!((limits.calls_each, limits.connections, limits.bytes), (3, 9, 4096));
+        assert_eq!((limits.hello.as_secs(), limits.arrival.as_secs(), limits.age), (1, 2, None));
+        assert_eq!(limits.sizes, Sizes { refused: 5000, told: 4000 });
+        assert_eq!(limits.sizes_of["shop"], Sizes { refused: 100, told: 100 });
+    }
+
+    #[test]
+    fn more_than_the_rules_take_is_refused() {
+        let much = options("[payloads.shop]\nmax = 2097153");
+        let refused = much.settle().expect_err("the rules would refuse it").to_string();
+        assert!(refused.contains("2097152"), "{refused}");
     }
 
     #[test]

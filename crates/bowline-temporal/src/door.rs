@@ -8,7 +8,9 @@ mod namespace;
 mod nexus;
 mod poll;
 mod query;
+mod read;
 mod shown;
+mod size;
 mod start;
 mod turn;
 mod update;
@@ -27,8 +29,8 @@ use tonic::{Request, Response, Status};
 use crate::{
     Metrics,
     cron::Cron,
-    limits::{self, Limits},
-    serve::{Calls, Meter},
+    limits::{self, Limits, Sizes},
+    serve::{Calls, Handover, Meter, Outgoing, Room},
     status::{self, Answer},
     stubs::{
         health::{
@@ -53,6 +55,7 @@ struct Inner {
     draining: CancellationToken,
     limits: Limits,
     meter: Arc<Meter>,
+    reads: read::Reads,
 }
 
 impl Door {
@@ -66,8 +69,9 @@ impl Door {
         engine.read_schedules(Arc::new(Cron));
         let spaces = namespace::Spaces::new(engine, namespace.into());
         let (workers, draining) = (worker::Workers::default(), CancellationToken::new());
-        let meter = Arc::new(Meter::new(limits.calls));
-        Self { inner: Arc::new(Inner { spaces, workers, draining, limits, meter }) }
+        let meter = Arc::new(Meter::new(Room::of(&limits)));
+        let reads = read::Reads::default();
+        Self { inner: Arc::new(Inner { spaces, workers, draining, limits, meter, reads }) }
     }
 
     /// What was counted so far.
@@ -79,8 +83,8 @@ impl Door {
         self.inner.meter.clone()
     }
 
-    pub(crate) fn limits(&self) -> Limits {
-        self.inner.limits
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.inner.limits
     }
 
     /// Hands out no more work: polls are answered empty, and whoever waits for something else is
@@ -105,17 +109,29 @@ impl Door {
         self.inner.spaces.begin().await
     }
 
+    /// The namespace that a call names. What the call brings is held to its bounds.
     async fn space(&self, namespace: &str) -> Answer<Arc<namespace::Space>> {
-        self.inner.spaces.named(namespace).await
+        let space = self.inner.spaces.named(namespace).await?;
+        if let Some(call) = Handover::current() {
+            size::check(self.sizes(space.name()), space.name(), call.blob())?;
+        }
+        Ok(space)
+    }
+
+    /// How large what is sent for a history of a namespace may be.
+    fn sizes(&self, namespace: &str) -> Sizes {
+        let limits = self.limits();
+        limits.sizes_of.get(namespace).copied().unwrap_or(limits.sizes)
     }
 }
 
 /// An answer that is packed only where that saves something: most are a few hundred bytes, and the
 /// buffers for packing one are many times as large.
 fn packed<M: Message>(answer: M) -> Response<M> {
-    let is_short = answer.encoded_len() < limits::PACKED_FROM;
+    let bytes = answer.encoded_len();
     let mut answer = Response::new(answer);
-    if is_short {
+    answer.extensions_mut().insert(Outgoing(bytes));
+    if bytes < limits::PACKED_FROM {
         answer.disable_compression();
     }
     answer

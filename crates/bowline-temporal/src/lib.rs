@@ -3,8 +3,10 @@
 //! This is the only crate that speaks Temporal's words. It translates and has no rules: what may
 //! happen to a run is decided in `bowline-core`, what a worker is told is written there first.
 
+mod bound;
 mod cron;
 mod door;
+mod log;
 mod serve;
 mod status;
 mod stubs;

@@ -1,6 +1,9 @@
 //! The port: HTTP/2, gzip, bounds on messages, and an end that loses nothing.
 
+mod arriving;
 mod calls;
+mod connection;
+mod gate;
 mod handover;
 mod large;
 
@@ -8,13 +11,11 @@ use std::{io, net::SocketAddr, time::Duration};
 
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tonic::{
-    codec::CompressionEncoding,
-    transport::{Server, server::TcpIncoming},
-};
+use tonic::{codec::CompressionEncoding, transport::Server};
 
 use crate::{
-    Door, limits,
+    Door,
+    limits::{self, Limits},
     stubs::{
         health::health_server::HealthServer,
         operator::operator_service_server::OperatorServiceServer,
@@ -23,9 +24,9 @@ use crate::{
 };
 
 pub use calls::Calls;
-pub(crate) use calls::Meter;
-pub(crate) use handover::Handover;
+pub(crate) use calls::{Meter, Room};
 use handover::Watched;
+pub(crate) use handover::{Handover, Outgoing};
 
 /// Why the port could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -110,14 +111,33 @@ pub async fn serve(door: Door, address: SocketAddr) -> Result<Listening, ServeEr
     let operator = OperatorServiceServer::new(door.clone())
         .accept_compressed(CompressionEncoding::Gzip)
         .max_decoding_message_size(most);
-    let router = Server::builder()
-        .http2_keepalive_interval(Some(Duration::from_secs(30)))
-        .http2_keepalive_timeout(Some(Duration::from_secs(20)))
-        .add_service(Watched { service: workflow, meter: door.meter() })
-        .add_service(operator)
-        .add_service(HealthServer::new(door.clone()).accept_compressed(CompressionEncoding::Gzip));
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let health = HealthServer::new(door.clone())
+        .accept_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(most);
+    let meter = door.meter();
+    let router = bounded(door.limits(), &meter)
+        .add_service(Watched { service: workflow, meter: meter.clone() })
+        .add_service(Watched { service: operator, meter: meter.clone() })
+        .add_service(Watched { service: health, meter: meter.clone() });
+    let incoming = gate::connections(listener, meter);
     let stopped = stop.clone().cancelled_owned();
     let serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, stopped));
     Ok(Listening { address, door, stop, serving })
+}
+
+/// HTTP/2 itself, with the bounds that it has for its connections. What it has none for is held by
+/// `gate.rs`, `connection.rs` and `arriving.rs`.
+fn bounded(limits: &Limits, meter: &Meter) -> Server {
+    let server = Server::builder()
+        .http2_keepalive_interval(Some(Duration::from_secs(30)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(20)))
+        .max_concurrent_streams(u32::try_from(meter.room().calls_each).unwrap_or(u32::MAX))
+        .http2_max_header_list_size(limits::HEADERS)
+        .http2_max_pending_accept_reset_streams(Some(limits::RESETS))
+        .http2_max_local_error_reset_streams(Some(limits::ERRORS));
+    match limits.age {
+        // No time is set for what is in flight then: a poll is answered, and not cut off.
+        Some(age) => server.max_connection_age(age),
+        None => server,
+    }
 }

@@ -4,6 +4,7 @@
 //! said in the file, and only then is it what it usually is (`crate::settings`).
 
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     num::{NonZeroU16, NonZeroU32},
     path::PathBuf,
@@ -91,6 +92,41 @@ pub(crate) struct Options {
     /// try again. [default: 100000]
     #[arg(long, env = "BOWLINE_CALLS_MAX", value_name = "COUNT")]
     pub(crate) calls_max: Option<NonZeroU32>,
+    /// How many of these may be one connection's: half of them at most. Further calls wait at the
+    /// client. [default: 10000]
+    #[arg(long, env = "BOWLINE_CALLS_EACH", value_name = "COUNT")]
+    pub(crate) calls_each: Option<NonZeroU32>,
+    /// How many clients and workers may be connected at once. Further ones wait until there is
+    /// room. [default: 10000, or what the limit of open files leaves]
+    #[arg(long, env = "BOWLINE_CLIENTS_MAX", value_name = "COUNT")]
+    pub(crate) clients_max: Option<NonZeroU32>,
+    /// How many bytes calls in flight may have in memory, with their answers. More are refused, and
+    /// SDKs try again. [default: 268435456]
+    #[arg(long, env = "BOWLINE_BYTES_MAX", value_name = "BYTES")]
+    pub(crate) bytes_max: Option<NonZeroU32>,
+    /// How many seconds a new connection has to make its first call. [default: 10]
+    #[arg(long, env = "BOWLINE_HELLO_WAIT", value_name = "SECONDS")]
+    pub(crate) hello_wait: Option<NonZeroU16>,
+    /// How many seconds the message of a call has to arrive, and an answer to be taken.
+    /// [default: 30]
+    #[arg(long, env = "BOWLINE_ARRIVAL_WAIT", value_name = "SECONDS")]
+    pub(crate) arrival_wait: Option<NonZeroU16>,
+    /// After how many seconds a connection is asked to make room for a new one, so that clients
+    /// spread over servers that were replaced; 0 for never. Calls in flight are finished.
+    /// [default: 300]
+    #[arg(long, env = "BOWLINE_CONNECTION_AGE", value_name = "SECONDS")]
+    pub(crate) connection_age: Option<u32>,
+    /// The largest input, header, memo or details that a client may send, in bytes: 2097152 at
+    /// most. A file may say it for single namespaces: `[payloads.NAME] max = ..., warn = ...`.
+    /// [default: 2097152]
+    #[arg(long, env = "BOWLINE_PAYLOAD_MAX", value_name = "BYTES")]
+    pub(crate) payload_max: Option<NonZeroU32>,
+    /// From how many bytes on one is written of in the log. [default: 524288]
+    #[arg(long, env = "BOWLINE_PAYLOAD_WARN", value_name = "BYTES")]
+    pub(crate) payload_warn: Option<NonZeroU32>,
+    /// The same for single namespaces, in a file only.
+    #[arg(skip)]
+    pub(crate) payloads: Option<BTreeMap<String, Payloads>>,
     /// How much to write to standard error. [default: warn]
     #[arg(long, env = "BOWLINE_LOG", value_enum, value_name = "LEVEL")]
     pub(crate) log: Option<LogLevel>,
@@ -112,9 +148,28 @@ impl Options {
             message_max: self.message_max.or(other.message_max),
             poll_wait: self.poll_wait.or(other.poll_wait),
             calls_max: self.calls_max.or(other.calls_max),
+            calls_each: self.calls_each.or(other.calls_each),
+            clients_max: self.clients_max.or(other.clients_max),
+            bytes_max: self.bytes_max.or(other.bytes_max),
+            hello_wait: self.hello_wait.or(other.hello_wait),
+            arrival_wait: self.arrival_wait.or(other.arrival_wait),
+            connection_age: self.connection_age.or(other.connection_age),
+            payload_max: self.payload_max.or(other.payload_max),
+            payload_warn: self.payload_warn.or(other.payload_warn),
+            payloads: self.payloads.or(other.payloads),
             log: self.log.or(other.log),
         }
     }
+}
+
+/// How large what is sent for a namespace may be.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Payloads {
+    /// What is larger is refused.
+    pub(crate) max: Option<NonZeroU32>,
+    /// What is larger is written of in the log.
+    pub(crate) warn: Option<NonZeroU32>,
 }
 
 /// Where HTTP is served, if anywhere.

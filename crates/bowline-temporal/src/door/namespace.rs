@@ -42,6 +42,10 @@ impl Space {
         &self.name
     }
 
+    pub(super) fn namespace(&self) -> Namespace {
+        self.like.namespace
+    }
+
     /// What an event does not say about its run.
     pub(super) fn run<'a>(&'a self, queue: &'a str) -> Run<'a> {
         Run { namespace: &self.name, namespace_id: &self.id, queue }

@@ -18,6 +18,7 @@ use tonic::Request;
 
 use super::{Door, namespace::Space, poll};
 use crate::{
+    limits,
     status::{self, Answer},
     translate::time,
 };
@@ -50,10 +51,8 @@ pub(super) async fn poll(
         return Ok(PollNexusTaskQueueResponse::default());
     }
     let now = engine.now();
-    for notice in &notices {
-        let waited = now.since(notice.decided_at);
-        tracing::debug!(run = %notice.run, activity = %notice.activity, ?waited, "cancel pushed");
-    }
+    let waited = notices.iter().map(|notice| now.since(notice.decided_at)).max();
+    tracing::debug!(count = notices.len(), ?waited, "cancels pushed");
     Ok(PollNexusTaskQueueResponse {
         task_token: token(&control, &notices),
         request: Some(NexusRequest {
@@ -120,6 +119,11 @@ fn token(control: &ControlQueue, notices: &[CancelActivity]) -> Vec<u8> {
 
 fn read(space: &Space, token: &[u8]) -> Option<(ControlQueue, Vec<NoticeId>)> {
     let errand = Errand::decode(token).ok()?;
+    // It is of this namespace, and not longer than what is ever handed out at once.
+    let control = errand.control.split_once('/').map(|(_, name)| space.control(name))?;
+    if control.as_str() != errand.control || errand.notices.len() > limits::NOTICES {
+        return None;
+    }
     let like = space.engine.mint();
     let notice = |item: &Item| {
         let uuid = u128::from_be_bytes(item.run.as_slice().try_into().ok()?);
@@ -127,7 +131,7 @@ fn read(space: &Space, token: &[u8]) -> Option<(ControlQueue, Vec<NoticeId>)> {
         Some(NoticeId { run: RunId { uuid, ..like }, activity, attempt, cancel: item.cancel })
     };
     let notices: Option<Vec<_>> = errand.notices.iter().map(notice).collect();
-    notices.filter(|notices| !notices.is_empty()).map(|all| (errand.control.into(), all))
+    notices.filter(|notices| !notices.is_empty()).map(|all| (control, all))
 }
 
 /// The worker has what it was sent.

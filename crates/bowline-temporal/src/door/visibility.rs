@@ -4,12 +4,13 @@ mod language;
 
 use bowline_core::{RunId, Time};
 use bowline_engine::store::{Filter, Head};
+use prost::Message;
 use temporalio_protos::temporal::api::{
     common::v1::Payload,
     workflow::v1::WorkflowExecutionInfo,
     workflowservice::v1::{count_workflow_executions_response::AggregationGroup, *},
 };
-use tonic::Request;
+use tonic::{Request, Status};
 
 use super::{Door, namespace::Space, shown, workflow};
 use crate::{
@@ -34,25 +35,34 @@ pub(super) async fn list(
     let wanted = usize::try_from(request.page_size).unwrap_or(0);
     let wanted = if wanted == 0 { limits::LIST_PAGE } else { wanted.min(limits::LIST_PAGE) };
     let mut after = read_token(space, &request.next_page_token)?;
+    let _turn = door.inner.reads.turn().await?;
     if let Some(by) = query.sorted {
         return sorted(space, &query, by, (after, wanted)).await;
     }
     let mut family = Family::default();
-    let mut executions = Vec::new();
+    let (mut executions, mut bytes, mut pages) = (Vec::new(), 0, Pages::new(limits::LIST_LOOKS));
     loop {
-        let (heads, next) = page(space, &query, after).await?;
+        let (heads, next) = pages.read(space, &query, after).await?;
         let mut heads = heads.into_iter();
         for head in heads.by_ref() {
             if query.accepts(&head, &family.asked(space, &query, &head).await?) {
-                executions.push(listed(&head, &family.kin(space, &head).await?)?);
+                let shown = listed(&head, &family.kin(space, &head).await?)?;
+                bytes += shown.encoded_len();
+                executions.push(shown);
             }
             after = Some((head.started_at, head.run));
-            if executions.len() == wanted {
+            if executions.len() == wanted || bytes > limits::LIST_BYTES {
                 break;
             }
         }
-        let is_last = heads.next().is_none() && next.is_none();
-        if is_last || executions.len() == wanted {
+        if heads.len() == 0 {
+            // Beyond what was looked at in vain, too.
+            after = next.or(after);
+        }
+        let is_last = heads.len() == 0 && next.is_none();
+        // Who asks for what is hardly there is told how far it was looked for.
+        let is_full = executions.len() == wanted || bytes > limits::LIST_BYTES || pages.is_over();
+        if is_last || is_full {
             let next_page_token = after.filter(|_| !is_last).map(token).unwrap_or_default();
             return Ok(ListWorkflowExecutionsResponse { executions, next_page_token });
         }
@@ -69,8 +79,9 @@ async fn sorted(
     let place = |head: &Head| (by.of(head), head.run);
     let mut family = Family::default();
     let (mut found, mut from) = (Vec::new(), None);
+    let mut pages = Pages::new(limits::COUNT_LOOKS);
     loop {
-        let (heads, next) = page(space, query, from).await?;
+        let (heads, next) = pages.read(space, query, from).await?;
         for head in heads {
             if query.accepts(&head, &family.asked(space, query, &head).await?) {
                 found.push(head);
@@ -82,6 +93,7 @@ async fn sorted(
             return Err(status::invalid(why));
         }
         match next {
+            Some(_) if pages.is_over() => return Err(too_many()),
             Some(next) => from = Some(next),
             None => break,
         }
@@ -170,9 +182,10 @@ pub(super) async fn count(
     let query = Query::parse(&request.query).map_err(status::invalid)?;
     let mut by_status = std::collections::BTreeMap::<i32, i64>::new();
     let mut family = Family::default();
-    let mut after = None;
+    let _turn = door.inner.reads.turn().await?;
+    let (mut after, mut pages) = (None, Pages::new(limits::COUNT_LOOKS));
     loop {
-        let (heads, next) = page(space, &query, after).await?;
+        let (heads, next) = pages.read(space, &query, after).await?;
         for head in &heads {
             if !query.accepts(head, &family.asked(space, &query, head).await?) {
                 continue;
@@ -180,6 +193,7 @@ pub(super) async fn count(
             *by_status.entry(word::status(head.status).into()).or_default() += 1;
         }
         match next {
+            Some(_) if pages.is_over() => return Err(too_many()),
             Some(next) => after = Some(next),
             None => break,
         }
@@ -199,14 +213,60 @@ fn name(status: i32) -> Payload {
     Payload { metadata: metadata.into(), data: text.into_bytes(), ..Default::default() }
 }
 
-async fn page(
-    space: &Space,
-    query: &Query,
-    after: Option<Place>,
-) -> Answer<(Vec<Head>, Option<Place>)> {
-    let filter = Filter { after, limit: limits::LIST_PAGE, ..query.filter() };
-    let page = space.engine.find(filter).await.map_err(status::of)?;
-    Ok((page.runs, page.next))
+/// Runs are read in pieces: as many at once as are not much together, and so many in all.
+struct Pages {
+    at_once: usize,
+    left: usize,
+}
+
+impl Pages {
+    fn new(left: usize) -> Self {
+        Self { at_once: limits::LIST_FIRST, left }
+    }
+
+    /// No more are looked at for this call.
+    fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    async fn read(
+        &mut self,
+        space: &Space,
+        query: &Query,
+        after: Option<Place>,
+    ) -> Answer<(Vec<Head>, Option<Place>)> {
+        let limit = self.at_once.min(self.left).max(1);
+        let filter = Filter { after, limit, ..query.filter() };
+        let page = space.engine.find(filter).await.map_err(status::of)?;
+        // A page that is not full, and not the last, stands for all that were looked at in vain.
+        let looked = match page.next.is_some() && page.runs.len() < limit {
+            true => limits::LIST_LOOKS,
+            false => page.runs.len().max(1),
+        };
+        self.left = self.left.saturating_sub(looked);
+        self.at_once = at_once(&page.runs);
+        Ok((page.runs, page.next))
+    }
+}
+
+/// How many runs like these are read at once. What runs bring for lists may be large.
+fn at_once(runs: &[Head]) -> usize {
+    let bytes: usize = runs.iter().map(weight).sum();
+    let each = bytes / runs.len().max(1) + 1;
+    (limits::LIST_BYTES / each).clamp(1, limits::LIST_PAGE)
+}
+
+/// What a run has for lists, in bytes.
+fn weight(head: &Head) -> usize {
+    let memo: usize = head.memo.values().map(bowline_core::Payload::len).sum();
+    let search: usize = head.search.values().map(bowline_core::SearchField::len).sum();
+    memo + search
+}
+
+/// There are more runs than are looked at for one call.
+fn too_many() -> Status {
+    let most = limits::COUNT_LOOKS;
+    Status::resource_exhausted(format!("more than {most} runs would be looked at: ask for fewer"))
 }
 
 fn token((at, run): Place) -> Vec<u8> {

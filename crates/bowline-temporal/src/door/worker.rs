@@ -6,7 +6,7 @@ mod beat;
 
 use std::collections::BTreeMap;
 
-use bowline_core::ControlQueue;
+use bowline_core::{ControlQueue, Namespace};
 use bowline_engine::Polled;
 use parking_lot::Mutex;
 use temporalio_protos::temporal::api::{
@@ -28,8 +28,8 @@ pub(super) use beat::{describe, heartbeat, list};
 /// Workers that were heard of lately.
 #[derive(Default)]
 pub(super) struct Workers {
-    /// By the worker's own key: when it was first heard of.
-    seen: Mutex<BTreeMap<String, Instant>>,
+    /// By namespace, and by the worker's own key: when it was first heard of.
+    seen: Mutex<BTreeMap<(Namespace, String), Instant>>,
 }
 
 impl Workers {
@@ -51,22 +51,26 @@ impl Workers {
         if !control.is_empty() || key.is_empty() {
             return control;
         }
-        let young_until = self.first_seen(key) + limits::WORKER_YOUNG;
+        let young_until = self.first_seen(space, key) + limits::WORKER_YOUNG;
         let known = tokio::time::timeout_at(young_until, space.engine.control_known(key)).await;
         known.unwrap_or_default()
     }
 
-    fn first_seen(&self, key: &str) -> Instant {
+    fn first_seen(&self, space: &Space, key: &str) -> Instant {
         let now = Instant::now();
         let mut seen = self.seen.lock();
         if seen.len() >= limits::WORKERS {
             seen.retain(|_, at| now < *at + limits::WORKER_YOUNG);
         }
-        *seen.entry(key.to_owned()).or_insert(now)
+        // So many that begin within seconds: nobody is waited for.
+        if seen.len() >= limits::WORKERS {
+            return now - limits::WORKER_YOUNG;
+        }
+        *seen.entry((space.namespace(), key.to_owned())).or_insert(now)
     }
 
-    fn forget(&self, key: &str) {
-        self.seen.lock().remove(key);
+    fn forget(&self, space: &Space, key: &str) {
+        self.seen.lock().remove(&(space.namespace(), key.to_owned()));
     }
 }
 
@@ -81,7 +85,7 @@ pub(super) async fn shutdown(
     if let Some(last) = &request.worker_heartbeat {
         beat::keep(space, last);
     }
-    door.inner.workers.forget(&request.worker_instance_key);
+    door.inner.workers.forget(space, &request.worker_instance_key);
     space.engine.worker_left(&request.worker_instance_key);
     if !request.sticky_task_queue.is_empty() {
         let queue = request.sticky_task_queue.as_str().into();
@@ -120,7 +124,10 @@ pub(super) async fn describe_queue(
     let hints = request.include_task_queue_status;
     let wants_stats = request.report_stats || hints;
     let stats = match wants_stats {
-        true => Some(backlog::of(space, &queue, kind).await?),
+        true => {
+            let _turn = door.inner.reads.turn().await?;
+            Some(backlog::of(space, &queue, kind).await?)
+        }
         false => None,
     };
     let hint = stats.as_ref().map_or(0, |stats| stats.approximate_backlog_count);

@@ -6,7 +6,10 @@
 use std::{
     convert::Infallible,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
 };
 
@@ -18,9 +21,19 @@ use tonic::{
     server::NamedService,
 };
 
-use super::{calls::Meter, large};
+use super::{arriving::Arriving, calls::Meter, connection::Connection, large};
+use crate::bound::Weight;
 
 type Back = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+tokio::task_local! {
+    /// The call that this task is about.
+    static CALL: Handover;
+}
+
+/// How large an answer is, as it travels with it.
+#[derive(Clone, Copy)]
+pub(crate) struct Outgoing(pub(crate) usize);
 
 /// Where a call leaves word of what it has taken. Dropped with the call and its answer.
 #[derive(Clone)]
@@ -29,13 +42,31 @@ pub(crate) struct Handover(Arc<Held>);
 struct Held {
     backs: Mutex<Vec<Back>>,
     meter: Arc<Meter>,
+    connection: Option<Arc<Connection>>,
+    /// How many bytes it has in memory.
+    bytes: AtomicUsize,
+    /// The largest of what it brings for a history.
+    blob: AtomicUsize,
 }
 
 impl Handover {
     /// For one more call; none if too many are in flight.
-    fn new(meter: &Arc<Meter>) -> Option<Self> {
-        let is_let_in = meter.enter();
-        is_let_in.then(|| Self(Arc::new(Held { backs: Mutex::default(), meter: meter.clone() })))
+    fn new(meter: &Arc<Meter>, connection: Option<Arc<Connection>>) -> Option<Self> {
+        let is_let_in = meter.enter(connection.as_deref());
+        is_let_in.then(|| {
+            Self(Arc::new(Held {
+                backs: Mutex::default(),
+                meter: meter.clone(),
+                connection,
+                bytes: AtomicUsize::new(0),
+                blob: AtomicUsize::new(0),
+            }))
+        })
+    }
+
+    /// The call that this task is about; none if it did not come over the network.
+    pub(crate) fn current() -> Option<Self> {
+        CALL.try_with(Self::clone).ok()
     }
 
     /// This was taken; if the answer does not leave, this gives it back.
@@ -47,12 +78,55 @@ impl Handover {
     fn left(&self) {
         self.0.backs.lock().clear();
     }
+
+    /// So many bytes more are in memory for it.
+    pub(super) fn charge(&self, bytes: usize) -> Result<(), Status> {
+        let held = &*self.0;
+        match held.meter.charge(held.connection.as_deref(), bytes) {
+            true => {
+                held.bytes.fetch_add(bytes, Ordering::AcqRel);
+                Ok(())
+            }
+            false => {
+                let why = "calls in flight have too many bytes at this server; ask again";
+                Err(Status::resource_exhausted(why))
+            }
+        }
+    }
+
+    /// What it asks will be as large as this in memory.
+    pub(crate) fn weighs(&self, weight: Weight) -> Result<(), Status> {
+        self.0.blob.store(weight.blob, Ordering::Release);
+        let known = self.0.bytes.load(Ordering::Acquire);
+        self.charge(weight.bytes.saturating_sub(known))
+    }
+
+    /// The largest of what it brings for a history.
+    pub(crate) fn blob(&self) -> usize {
+        self.0.blob.load(Ordering::Acquire)
+    }
+
+    /// Its answer is as large as this.
+    fn answers(&self, bytes: usize) {
+        let held = &*self.0;
+        held.meter.carry(held.connection.as_deref(), bytes);
+        held.bytes.fetch_add(bytes, Ordering::AcqRel);
+        if let Some(connection) = &held.connection {
+            connection.answers();
+        }
+    }
+
+    fn connection(&self) -> Option<&Connection> {
+        self.0.connection.as_deref()
+    }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         let backs = std::mem::take(self.backs.get_mut());
-        self.meter.leave(backs.len());
+        let connection = self.connection.as_deref();
+        self.meter.discharge(connection, *self.bytes.get_mut());
+        self.meter.leave(connection, backs.len());
         // Without a runtime the process ends, and what is out times out.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         for back in backs {
@@ -85,26 +159,55 @@ where
         self.service.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
-        let Some(handover) = Handover::new(&self.meter) else {
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let connection = request.extensions().get::<Arc<Connection>>().cloned();
+        if let Some(connection) = &connection {
+            connection.calls();
+        }
+        let Some(handover) = Handover::new(&self.meter, connection) else {
             let why = Status::resource_exhausted("too many calls are in flight at this server");
-            return Box::pin(async move { Ok(why.into_http()) });
+            return refused(why);
         };
-        request.extensions_mut().insert(handover.clone());
+        if let Err(why) = handover.charge(weight(request.headers())) {
+            return refused(why);
+        }
         let (method, meter) = (Meter::method(request.uri().path()), self.meter.clone());
-        let answering = self.service.call(request);
+        let patience = meter.room().arrival;
+        let call = handover.clone();
+        let mut request =
+            request.map(|body| Body::new(Arriving { body, call, patience, until: None }));
+        request.extensions_mut().insert(handover.clone());
+        let answering = CALL.scope(handover.clone(), self.service.call(request));
         Box::pin(async move {
             let answer = large::reworded(answering.await?);
             meter.answered(method, answer.headers());
+            handover.answers(answer.extensions().get().map_or(0, |Outgoing(bytes)| *bytes));
             Ok(answer.map(|body| Body::new(Leaving { body, handover })))
         })
     }
+}
+
+fn refused(why: Status) -> BoxFuture<http::Response<Body>, Infallible> {
+    Box::pin(async move { Ok(why.into_http()) })
+}
+
+/// How many bytes headers have.
+fn weight(headers: &http::HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum()
 }
 
 /// An answer on its way.
 struct Leaving {
     body: Body,
     handover: Handover,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Some(connection) = self.handover.connection() {
+            connection.answered();
+        }
+    }
 }
 
 impl HttpBody for Leaving {
@@ -122,6 +225,9 @@ impl HttpBody for Leaving {
             Poll::Ready(None) => self.handover.left(),
             _ => {}
         }
+        if let (Poll::Ready(_), Some(connection)) = (&polled, self.handover.connection()) {
+            connection.moves();
+        }
         polled
     }
 
@@ -136,9 +242,12 @@ impl HttpBody for Leaving {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use super::*;
+    use crate::{limits::Limits, serve::calls::Room};
+
+    fn meter() -> Arc<Meter> {
+        Arc::new(Meter::new(Room::of(&Limits { calls: 1, ..Limits::default() })))
+    }
 
     /// A service that takes something, and answers.
     #[derive(Clone, Default)]
@@ -165,7 +274,7 @@ mod tests {
 
     async fn given_back(read: bool) -> usize {
         let takes = Takes::default();
-        let meter = Arc::new(Meter::new(1));
+        let meter = meter();
         let mut watched = Watched { service: takes.clone(), meter: meter.clone() };
         let answer = watched.call(http::Request::new(Body::empty())).await;
         let mut body = answer.expect("it cannot fail").into_body();
@@ -188,7 +297,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_too_many_is_refused() {
-        let meter = Arc::new(Meter::new(1));
+        let meter = meter();
         let mut watched = Watched { service: Takes::default(), meter: meter.clone() };
         let first = watched.call(http::Request::new(Body::empty())).await;
         let second = watched.call(http::Request::new(Body::empty())).await;

@@ -120,5 +120,5 @@ fn read<M: Name + Default>(any: &Any) -> std::result::Result<Option<M>, String> 
     if name != M::full_name() {
         return Ok(None);
     }
-    M::decode(any.value.as_slice()).map(Some).map_err(|why| why.to_string())
+    crate::bound::read(any.value.as_slice()).map(Some)
 }

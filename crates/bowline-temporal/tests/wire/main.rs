@@ -5,6 +5,7 @@ mod asked;
 mod attempt;
 mod bad_command;
 mod bad_input;
+mod channel;
 mod cron;
 mod eager;
 mod external;

@@ -195,7 +195,7 @@ fn described(door: &Door, name: &str, space: &Registered) -> Answer<DescribeName
         worker_poll_complete_on_shutdown: true,
         ..Default::default()
     };
-    let payload_max = i64::try_from(limits::PAYLOAD_MAX).unwrap_or(i64::MAX);
+    let payload_max = i64::try_from(door.sizes(name).refused).unwrap_or(i64::MAX);
     let told = Limits {
         blob_size_limit_error: payload_max,
         memo_size_limit_error: payload_max,

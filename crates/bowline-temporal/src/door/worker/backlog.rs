@@ -21,6 +21,8 @@ pub(super) async fn of(space: &Space, queue: &str, kind: i32) -> Answer<TaskQueu
         ..Filter::default()
     };
     let (mut count, mut oldest, mut looked) = (0_i64, None::<Time>, 0);
+    // For all runs together.
+    let mut rows = limits::BACKLOG_ACTIVITIES;
     let mut waits = |since: Time| {
         count += 1;
         oldest = Some(oldest.map_or(since, |known| known.min(since)));
@@ -31,10 +33,14 @@ pub(super) async fn of(space: &Space, queue: &str, kind: i32) -> Answer<TaskQueu
         for head in &page.runs {
             match is_turns {
                 true => turn(head, queue).into_iter().for_each(&mut waits),
-                false => activities(space, head, queue).await?.into_iter().for_each(&mut waits),
+                false if rows == 0 => {}
+                false => {
+                    let found = activities(space, head, queue, &mut rows).await?;
+                    found.into_iter().for_each(&mut waits);
+                }
             }
         }
-        match page.next.filter(|_| looked < limits::BACKLOG_RUNS) {
+        match page.next.filter(|_| looked < limits::BACKLOG_RUNS && rows > 0) {
             Some(next) => filter.after = Some(next),
             None => break,
         }
@@ -55,10 +61,15 @@ fn turn(head: &Head, queue: &str) -> Option<Time> {
 }
 
 /// Since when activities of a run wait in a queue.
-async fn activities(space: &Space, head: &Head, queue: &str) -> Answer<Vec<Time>> {
-    let most = limits::BACKLOG_ACTIVITIES;
-    let read = Read { activities_max: most, ..Read::head(RunKey::Run(head.run)) };
+async fn activities(
+    space: &Space,
+    head: &Head,
+    queue: &str,
+    most: &mut usize,
+) -> Answer<Vec<Time>> {
+    let read = Read { activities_max: *most, ..Read::head(RunKey::Run(head.run)) };
     let rows = space.engine.read(read).await.map_err(status::of)?.activities;
+    *most -= rows.len().min(*most);
     let now = space.engine.now();
     let waiting = rows.into_iter().filter(|row| row.spec.queue.as_str() == queue);
     let since = waiting.filter_map(|row| match row.live.place {
