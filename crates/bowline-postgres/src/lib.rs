@@ -25,6 +25,7 @@ mod fate;
 mod fault;
 mod find;
 mod fire;
+mod grace;
 mod guest;
 mod held;
 mod hint;

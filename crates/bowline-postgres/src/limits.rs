@@ -67,6 +67,10 @@ pub(crate) const NOTIFY_PAUSE: Duration = Duration::from_millis(2);
 pub(crate) const OWED_MAX: usize = 4;
 /// Attempts of dead members, and of one that leaves, that one transaction gives back.
 pub(crate) const LOSE_MAX: usize = 500;
+/// How often one sweep looks whether everybody knows that a member was given up.
+pub(crate) const GRACE_LOOKS: usize = 20;
+/// How long it waits before it looks again.
+pub(crate) const GRACE_PAUSE: Duration = Duration::from_millis(5);
 /// Members of which nobody has seen the end that one sweep names.
 pub(crate) const SILENT_MAX: usize = 100;
 /// The pause before hints that could not be sent are sent again; it doubles.

@@ -19,7 +19,7 @@ use crate::{
     db::{Db, Outcome, Value},
     fate,
     fault::Fault,
-    limits, nonce,
+    grace, limits, nonce,
     shared::Shared,
     tx::{Tx, Wants},
     work,
@@ -427,13 +427,14 @@ pub(crate) async fn is_one_late(db: Db<'_>) -> Outcome<bool> {
 /// Members that are gone need no row once nothing is held in their name, and no attempt is left in
 /// it of which nobody has seen the end.
 ///
-/// Whoever begins something in the name of a member locks its row until that is committed. So the
-/// rows are locked here, and then it is asked again what they hold: a row that nobody can name any
-/// more stays free of everything.
+/// Once everybody knows that they were given up, and nobody claims anything for them, which locks
+/// their rows, it is asked again what they hold: a row that nobody can name any more stays free of
+/// everything.
 pub(crate) async fn forget(shared: &Shared, limit: usize) -> Outcome<usize> {
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
     let gone = holding_nothing(db, &[], limit).await?;
+    let gone = grace::known(shared, db, &gone).await?;
     if gone.is_empty() {
         return Ok(0);
     }
@@ -447,7 +448,7 @@ pub(crate) async fn forget(shared: &Shared, limit: usize) -> Outcome<usize> {
 }
 
 async fn forget_all(db: Db<'_>, gone: Vec<i64>) -> Outcome<usize> {
-    // Where one is locked, something is being begun in its name: the next time will do.
+    // Where one is locked, something is being claimed in its name: the next time will do.
     let sql = "SELECT epoch FROM @members WHERE epoch = ANY($1) FOR UPDATE SKIP LOCKED";
     let rows = db.rows(sql, &[&gone]).await?;
     let gone = rows.iter().map(|row| row.try_get(0)).collect::<Outcome<Vec<i64>>>()?;

@@ -20,6 +20,7 @@ use crate::{
     ask::Asks,
     db::{Db, Lent, Outcome},
     fault::Fault,
+    grace::Grace,
     held::Held,
     owed::Owed,
     past::Past,
@@ -51,6 +52,7 @@ pub(crate) struct Shared {
     sessions: Arc<Sessions>,
     pub(crate) owed: Mutex<Owed>,
     pub(crate) cursor: Mutex<Cursor>,
+    pub(crate) grace: Mutex<Grace>,
     pub(crate) growth: Growth,
     /// One at a time of each: nobody gains from racing against the own process.
     pub(crate) claiming: tokio::sync::Mutex<()>,
@@ -115,6 +117,7 @@ impl Shared {
             sessions,
             owed: Mutex::default(),
             cursor: Mutex::default(),
+            grace: Mutex::default(),
             growth: Growth::default(),
             claiming: tokio::sync::Mutex::default(),
             firing: tokio::sync::Mutex::default(),

@@ -35,19 +35,12 @@ impl Statement {
         ));
         let epochs: Vec<i64> = writes.epochs.iter().map(|epoch| int(epoch.0)).collect();
         let epochs = self.value(epochs, "int8[]");
-        // After the runs, which may have been waited for: a member that was given up meanwhile is
-        // found out, because what is locked is looked at again. The lock is the weakest there is:
-        // leases are renewed beside it, and members given up; only forgetting one waits for it.
-        self.parts.push(format!(
-            "alive AS MATERIALIZED (SELECT 1 FROM @members m \
-             WHERE m.epoch = ANY({epochs}) AND m.state = 0 AND (SELECT count(*) FROM seen) >= 0 \
-             ORDER BY m.epoch FOR KEY SHARE OF m)"
-        ));
         // Counted by the server: a number in the text would make a statement of each group's size.
         self.parts.push(format!(
             "fence AS MATERIALIZED (SELECT \
              (SELECT count(*) FILTER (WHERE same) FROM seen) = cardinality({revs}) \
-             AND (SELECT count(*) FROM alive) = cardinality({epochs}) AS ok)"
+             AND (SELECT count(*) FROM @members WHERE epoch = ANY({epochs}) AND state = 0) \
+             = cardinality({epochs}) AS ok)"
         ));
     }
 
