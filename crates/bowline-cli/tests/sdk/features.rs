@@ -28,6 +28,18 @@ fn updates() {
     scene("updates");
 }
 
+/// A run ends, or goes on as another, while updates are under way: each has its answer.
+#[test]
+fn updates_at_the_end() {
+    scene("updates_at_the_end");
+}
+
+/// Who asks a run that cannot answer is told so at once.
+#[test]
+fn not_ready() {
+    scene("not_ready");
+}
+
 /// Timers ring, are taken back, and delay a start.
 #[test]
 fn timers() {

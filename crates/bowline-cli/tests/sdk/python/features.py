@@ -1,20 +1,24 @@
 """What Temporal's users know, scene by scene."""
 
+import asyncio
 import time
 from datetime import timedelta
 
 from flows import (
-    Again, Beats, Chat, Counts, Elsewhere, Fails, Hello, Local, Parent, Remembers, Retries, Sleeper, Stubborn,
-    TimesOut, Timers, Unpolled, seen,
+    Again, Beats, Broken, Chat, Counts, Elsewhere, Fails, Hello, Local, Parent, Relay, Remembers,
+    Retries, Sleeper, Stubborn, TimesOut, Timers, Unpolled, Waits, seen,
 )
 from stage import QUEUE, play, until, until_status, worker
 from temporalio.client import (
-    Client, WorkflowFailureError, WorkflowQueryFailedError, WorkflowQueryRejectedError,
-    WorkflowUpdateFailedError, WorkflowUpdateStage,
+    Client, WorkflowFailureError, WorkflowHandle, WorkflowQueryFailedError,
+    WorkflowQueryRejectedError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError,
+    WorkflowUpdateStage,
 )
 from temporalio.common import QueryRejectCondition, RetryPolicy, WorkflowIDConflictPolicy
 from temporalio.common import WorkflowIDReusePolicy
-from temporalio.exceptions import ActivityError, TimeoutError, WorkflowAlreadyStartedError
+from temporalio.exceptions import (
+    ActivityError, ApplicationError, TimeoutError, WorkflowAlreadyStartedError,
+)
 from temporalio.service import RPCError, RPCStatusCode
 
 
@@ -76,6 +80,69 @@ async def updates(client: Client) -> None:
     await chat.signal(Chat.end)
     assert await chat.result() == ["one", "two"]
     assert await chat.get_update_handle("second").result() == 2, "closed runs keep outcomes"
+
+
+async def updates_at_the_end(client: Client) -> None:
+    """A run ends, or goes on as another, while updates are under way."""
+    chat = await client.start_workflow(Chat.run, id="chat", task_queue=QUEUE)
+    held = await chat.start_update(
+        Chat.hold, wait_for_stage=WorkflowUpdateStage.ACCEPTED, id="held"
+    )
+    try:
+        await held.result(rpc_timeout=timedelta(seconds=0.5))
+        raise AssertionError("it cannot have an outcome")
+    except WorkflowUpdateRPCTimeoutOrCancelledError:
+        pass
+    await chat.signal(Chat.end)
+    await chat.result()
+    for waiting in [held, chat.get_update_handle("held")]:
+        try:
+            await waiting.result()
+            raise AssertionError("nobody has answered it")
+        except WorkflowUpdateFailedError as error:
+            assert isinstance(error.cause, ApplicationError), error.cause
+            assert error.cause.type == "AcceptedUpdateCompletedWorkflow", error.cause
+    relay = await client.start_workflow(Relay.run, 0, id="relay", task_queue=QUEUE)
+    for number in range(4):
+        line = str(number)
+        _, heard = await asyncio.gather(
+            relay.signal(Relay.go_on), relay.execute_update(Relay.hear, line, id=line)
+        )
+        assert heard == line, heard
+    try:
+        await relay.signal(Relay.go_on)
+    except RPCError as error:
+        # It has heard enough already.
+        assert error.status == RPCStatusCode.NOT_FOUND, error
+    assert await relay.result() == 4
+
+
+async def not_ready(client: Client) -> None:
+    """Who asks a run that cannot answer is told so at once."""
+    async def refused(handle: WorkflowHandle) -> None:
+        try:
+            await handle.query(Broken.state)
+            raise AssertionError("it cannot answer")
+        except RPCError as error:
+            assert error.status == RPCStatusCode.FAILED_PRECONDITION, error
+
+    broken = await client.start_workflow(
+        Broken.run, id="broken", task_queue=QUEUE, task_timeout=timedelta(seconds=1)
+    )
+
+    async def is_tried_again() -> bool:
+        return (await broken.describe()).raw_description.pending_workflow_task.attempt >= 3
+
+    await until(is_tried_again)
+    await refused(broken)
+    seen["mended"] = {}
+    assert await broken.result() == "works"
+    later = await client.start_workflow(
+        Broken.run, id="later", task_queue=QUEUE, start_delay=timedelta(hours=1)
+    )
+    await refused(later)
+    await later.cancel()
+    await later.result()
 
 
 async def timers(client: Client) -> None:
@@ -145,6 +212,18 @@ async def completed_elsewhere(client: Client) -> None:
     await handle.heartbeat("soon")
     await handle.complete("from elsewhere")
     assert await far.result() == "from elsewhere"
+    # Nobody has begun with it, and nobody needs to.
+    waits = await client.start_workflow(Waits.run, id="waits", task_queue=QUEUE)
+    handle = client.get_async_activity_handle(
+        workflow_id="waits", run_id=None, activity_id="waits"
+    )
+
+    async def is_there() -> bool:
+        return len((await waits.describe()).raw_description.pending_activities) == 1
+
+    await until(is_there)
+    await handle.complete("from elsewhere, too")
+    assert await waits.result() == "from elsewhere, too"
 
 
 async def eager(client: Client) -> None:
@@ -264,7 +343,7 @@ if __name__ == "__main__":
     play({
         scene.__name__: scene
         for scene in [
-            signals, queries, updates, timers, retries, timeouts, local_activities,
-            completed_elsewhere, eager, cron, children, continues, ids, shown,
+            signals, queries, updates, updates_at_the_end, not_ready, timers, retries, timeouts,
+            local_activities, completed_elsewhere, eager, cron, children, continues, ids, shown,
         ]
     })

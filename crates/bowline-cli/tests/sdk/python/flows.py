@@ -121,6 +121,10 @@ class Chat:
     async def fails(self) -> None:
         raise ApplicationError("the update failed")
 
+    @workflow.update(unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
+    async def hold(self) -> None:
+        await workflow.wait_condition(lambda: False)
+
 
 @workflow.defn
 class Timers:
@@ -371,9 +375,63 @@ class Counts:
         return last + 1
 
 
+@workflow.defn
+class Relay:
+    """Goes on as another run whenever it is told to, until it has heard enough."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.heard = 0
+
+    @workflow.run
+    async def run(self, before: int) -> int:
+        self.heard += before
+        await workflow.wait_condition(lambda: self.is_over)
+        if self.heard < 4:
+            workflow.continue_as_new(self.heard)
+        return self.heard
+
+    @workflow.signal
+    def go_on(self) -> None:
+        self.is_over = True
+
+    @workflow.update
+    def hear(self, line: str) -> str:
+        self.heard += 1
+        return line
+
+
+@workflow.defn
+class Broken:
+    """Code that does not work until somebody has mended it."""
+
+    @workflow.run
+    async def run(self) -> str:
+        if "mended" not in seen:
+            raise RuntimeError("this is a bug")
+        return "works"
+
+    @workflow.query
+    def state(self) -> str:
+        return "here"
+
+
+@workflow.defn
+class Waits:
+    @workflow.run
+    async def run(self) -> str:
+        return await workflow.execute_activity(
+            greet,
+            "nobody",
+            activity_id="waits",
+            task_queue="nobody-polls-here",
+            start_to_close_timeout=SOON,
+        )
+
+
 WORKFLOWS = [
     Hello, Chat, Timers, Sleeper, Retries, Fails, TimesOut, Unpolled, Beats, Local, Elsewhere,
     Child, Waiter, Parent, Again, Stubborn, Remembers, Cancels, CancelsOne, CleansUp,
-    Counts,
+    Counts, Relay, Broken, Waits,
 ]
 ACTIVITIES = [greet, flaky, fatal, silent, beating, takes, elsewhere]
