@@ -84,6 +84,39 @@ fn there_is_no_retry_when_the_whole_time_is_up() {
     assert_eq!(line(&live), "no, Timeout");
 }
 
+/// Where only time is missing for another attempt, a remote worker is told of the limit of all.
+#[test]
+fn no_time_for_another_attempt_is_a_limit_of_its_own() {
+    let timeouts = Timeouts { schedule_to_close: Some(span(1)), ..Timeouts::default() };
+    let ends = |spec: ActivitySpec, holder| {
+        let mut live = started(holder);
+        let late = Ending::TimedOut(Timeout::StartToClose);
+        settle(&ActivitySpec { timeouts, ..spec }, &mut live, 1, late, None, Time(5));
+        line(&live)
+    };
+    assert_eq!(ends(retrying(), native()), "StartToClose, Timeout");
+    assert_eq!(ends(from_afar(), remote()), "ScheduleToClose, Timeout, Silent");
+}
+
+/// Of two limits that pass together, the one of all attempts is told of a running one; one that
+/// nobody took has waited too long.
+#[test]
+fn of_two_limits_that_pass_together_one_counts() {
+    let second = Some(span(1));
+    let timeouts = Timeouts {
+        schedule_to_start: second,
+        start_to_close: second,
+        schedule_to_close: second,
+        heartbeat: second,
+    };
+    let spec = ActivitySpec { timeouts, ..from_afar() };
+    let mut live = queued();
+    let passed = |live: &ActivityLive| deadline(&spec, live).map(|(_, limit)| limit);
+    assert_eq!(passed(&live), Some(Timeout::ScheduleToStart));
+    start(&mut live, remote(), "worker".into(), Time(0));
+    assert_eq!(passed(&live), Some(Timeout::ScheduleToClose));
+}
+
 /// Each limit of each place, and which of them passes first.
 #[test]
 fn limits_pass_in_each_place() {
