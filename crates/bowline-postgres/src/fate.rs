@@ -48,10 +48,15 @@ impl Fates {
     }
 }
 
-/// A member is over for certain, and so is what it was before it entered again. With code that is
-/// known to run on, only what fell silent is over.
+/// What a member is that is over for certain. With code that is known to run on, only what fell
+/// silent is over.
+pub(crate) fn over(runs_on: bool) -> i16 {
+    if runs_on { BACK } else { GONE }
+}
+
+/// A member is over for certain, and so is what it was before it entered again.
 pub(crate) async fn end(db: Db<'_>, epoch: Epoch, runs_on: bool) -> Outcome<bool> {
-    let state = if runs_on { BACK } else { GONE };
+    let state = over(runs_on);
     let sql = "UPDATE @members SET state = $2 WHERE state <> 1 AND (epoch = $1 OR (state <> 0 \
                AND origin = (SELECT origin FROM @members WHERE epoch = $1))) RETURNING 1";
     Ok(!db.change(sql, &[&int(epoch.0), &state]).await?.is_empty())

@@ -34,7 +34,12 @@ pub(crate) struct Lost {
     pub(crate) seen: bool,
 }
 
+/// A member enters, and what the process was before is over: one statement does both, so that who
+/// could not enter is still who it was.
 pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
+    let _one = shared.joining.lock().await;
+    // Another engine in the same process has given up what the one before was. Whoever was given
+    // up by others, and comes back, says itself what became of what it had begun.
     let own = shared.member().map(|(epoch, _)| epoch);
     if join.again.is_some() && join.again != own {
         return Err(Error::Fenced.into());
@@ -43,14 +48,32 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
     let db = Db::own(&lent, shared);
     let since = Instant::now();
     let lease = micros(join.lease);
-    let again = join.again.map(|epoch| int(epoch.0));
+    let (before, again) = (own.map(|own| int(own.0)), join.again.map(|epoch| int(epoch.0)));
+    let over = fate::over(join.again.is_some() && join.runs_on);
     let process = join.process.as_ref();
     let (host, boot) = (process.map(|own| own.host.as_str()), process.map(|own| own.boot.as_str()));
     let (pid, started) =
         (process.map(|own| i64::from(own.pid)), process.map(|own| int(own.started)));
-    let sql = format!(
+    let (identity, drawn) = (join.identity.as_str(), nonce::draw());
+    let values: [Value<'_>; 10] =
+        [&identity, &lease, &again, &host, &boot, &pid, &started, &drawn, &before, &over];
+    let rows = db.change(&enter(), &values).await?;
+    let row = rows.first().ok_or_else(|| Error::Backend("no epoch was given".into()))?;
+    let epoch = Epoch(number(row, 0)?);
+    shared.set_member((epoch, join.lease));
+    shared.in_contact(epoch, since);
+    drop(lent);
+    shared.tell_here(BTreeSet::from([Hint::Sweep]));
+    Ok(Joined { epoch })
+}
+
+/// Whoever has the same origin is the same process, also one that entered without hearing of it.
+fn enter() -> String {
+    format!(
         "WITH next AS (UPDATE @counters \
-             SET value = greatest(value + 1 + $8::int8, {}) WHERE name = 'epoch' RETURNING value) \
+             SET value = greatest(value + 1 + $8::int8, {}) WHERE name = 'epoch' RETURNING value), \
+         over AS (UPDATE @members SET state = $10::int2 WHERE state <> 1 AND (epoch = $9::int8 \
+             OR origin = (SELECT origin FROM @members WHERE epoch = $9::int8))) \
          INSERT INTO @members \
          (epoch, identity, state, lease, joined_at, renewed_at, contact_since, \
          origin, host, boot, pid, started) \
@@ -59,22 +82,7 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
          coalesce((SELECT origin FROM @members WHERE epoch = $3::int8), $3::int8, value), \
          $4, $5, $6, $7 FROM next RETURNING epoch",
         nonce::EPOCH
-    );
-    let (identity, drawn) = (join.identity.as_str(), nonce::draw());
-    let values: [Value<'_>; 8] = [&identity, &lease, &again, &host, &boot, &pid, &started, &drawn];
-    let rows = db.change(&sql, &values).await?;
-    let row = rows.first().ok_or_else(|| Error::Backend("no epoch was given".into()))?;
-    let epoch = Epoch(number(row, 0)?);
-    // Another engine in the same process has given up what the one before was. Whoever was given
-    // up by others, and comes back, says itself what became of what it had begun.
-    let before = shared.set_member(Some((epoch, join.lease)));
-    shared.in_contact(epoch, since);
-    if let Some(before) = before {
-        fate::end(db, before, join.again.is_some() && join.runs_on).await?;
-    }
-    drop(lent);
-    shared.tell_here(BTreeSet::from([Hint::Sweep]));
-    Ok(Joined { epoch })
+    )
 }
 
 /// Whole microseconds, exact as far as any lease goes.

@@ -55,6 +55,7 @@ pub(crate) struct Shared {
     pub(crate) grace: Mutex<Grace>,
     pub(crate) growth: Growth,
     /// One at a time of each: nobody gains from racing against the own process.
+    pub(crate) joining: tokio::sync::Mutex<()>,
     pub(crate) claiming: tokio::sync::Mutex<()>,
     pub(crate) firing: tokio::sync::Mutex<()>,
     pub(crate) sweeping: tokio::sync::Mutex<()>,
@@ -119,6 +120,7 @@ impl Shared {
             cursor: Mutex::default(),
             grace: Mutex::default(),
             growth: Growth::default(),
+            joining: tokio::sync::Mutex::default(),
             claiming: tokio::sync::Mutex::default(),
             firing: tokio::sync::Mutex::default(),
             sweeping: tokio::sync::Mutex::default(),
@@ -272,9 +274,9 @@ impl Shared {
 
     // The member.
 
-    /// Who this process is; answers who it was.
-    pub(crate) fn set_member(&self, member: Option<(Epoch, Duration)>) -> Option<Epoch> {
-        std::mem::replace(&mut *self.member.lock(), member).map(|(epoch, _)| epoch)
+    /// Who this process is from now on.
+    pub(crate) fn set_member(&self, member: (Epoch, Duration)) {
+        *self.member.lock() = Some(member);
     }
 
     pub(crate) fn member(&self) -> Option<(Epoch, Duration)> {

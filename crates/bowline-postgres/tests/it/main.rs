@@ -13,6 +13,7 @@ mod messages;
 mod open;
 mod place;
 mod proxy;
+mod rejoin;
 mod spoilt;
 mod takeover;
 mod transaction;

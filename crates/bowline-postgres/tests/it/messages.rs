@@ -33,11 +33,9 @@ impl Messages {
         match message[0] {
             b'P' => {
                 let sql = String::from_utf8_lossy(second.unwrap_or_default()).into_owned();
-                // What groups write, and what claims take.
-                if ["fence AS MATERIALIZED", "picked AS MATERIALIZED"]
-                    .iter()
-                    .any(|part| sql.contains(part))
-                {
+                // What groups write, what claims take, and who enters.
+                let parts = ["fence AS MATERIALIZED", "picked AS MATERIALIZED", ".members (epoch"];
+                if parts.iter().any(|part| sql.contains(part)) {
                     self.changes.insert(first.unwrap_or_default().to_vec());
                 }
                 if sql.contains("pg_notify") {
