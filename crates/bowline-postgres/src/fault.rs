@@ -70,7 +70,7 @@ impl Fault {
     /// True if every other item of a group would fare the same.
     pub(crate) fn is_common(&self) -> bool {
         matches!(self, Self::Away(_) | Self::Unsure(_))
-            || matches!(self, Self::Sql(error) if !is_definite(error))
+            || matches!(self, Self::Sql(error) if !is_definite(code(error)))
             || matches!(self, Self::Said(Error::Busy(_) | Error::ReadOnly(_)))
     }
 
@@ -82,18 +82,24 @@ impl Fault {
     /// What is said when a statement that commits by itself, or a COMMIT, was answered with this.
     /// Only an answer after which the connection lives on proves that nothing was committed.
     pub(crate) fn of_commit(error: tokio_postgres::Error) -> Self {
-        match is_definite(&error) {
+        match is_definite(code(&error)) {
             true => Self::Sql(error),
             false => Self::Unsure(format!("the connection was lost during a commit: {error}")),
         }
     }
 }
 
+fn code(error: &tokio_postgres::Error) -> Option<&str> {
+    error.code().map(|code| code.code())
+}
+
 /// Whether the database has said that it did not do it.
-fn is_definite(error: &tokio_postgres::Error) -> bool {
-    let Some(code) = error.code() else { return false };
-    // 08: the connection; 40003: completion unknown; 57P..: the server is going down.
-    !(code.code().starts_with("08") || code.code() == "40003" || code.code().starts_with("57P"))
+fn is_definite(code: Option<&str>) -> bool {
+    let Some(code) = code else { return false };
+    // 08: the connection; 40003: completion unknown; 57P..: the server is going down. A session
+    // that is ended because its transaction was idle (25P03) or open (25P04) for too long had not
+    // begun to commit.
+    !(code.starts_with("08") || code == "40003" || code.starts_with("57P"))
 }
 
 impl From<tokio_postgres::Error> for Fault {
@@ -138,6 +144,9 @@ fn said(code: Option<&str>, shown: String) -> Error {
         "25006" => {
             Error::ReadOnly(format!("the database is read-only, a standby perhaps: {shown}"))
         }
+        // Left alone or open for too long in the middle of a transaction: the session was ended,
+        // and with it what it had not committed.
+        "25P03" | "25P04" => Error::Busy(shown),
         "42501" | "28000" | "28P01" | "3D000" => Error::Open(shown),
         code if ["08", "40", "53", "55", "57"].iter().any(|class| code.starts_with(class)) => {
             Error::Busy(shown)
@@ -159,5 +168,42 @@ pub(crate) fn shown(error: &tokio_postgres::Error) -> String {
             }
             text
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(code: &str) -> Error {
+        Fault::Told { code: Some(code.to_owned()), text: "why".to_owned() }.into()
+    }
+
+    /// A process that stood still in the middle of a transaction was told by the server that its
+    /// session had been ended for that (25P03), and took it for something that does not pass.
+    #[test]
+    fn a_session_that_was_ended_is_tried_again() {
+        let ended =
+            ["25P03", "25P04", "57P01", "57P02", "57P03", "57P05", "57014", "08006", "53300"];
+        for code in ended {
+            let error = told(code);
+            assert!(matches!(error, Error::Busy(_)), "{code}: {error:?}");
+        }
+        for code in ["25P01", "25P02", "42601", "XX000"] {
+            let error = told(code);
+            assert!(matches!(error, Error::Backend(_)), "{code}: {error:?}");
+        }
+    }
+
+    /// In the middle of a commit it matters whether that was ended before it had begun.
+    #[test]
+    fn a_commit_is_unknown_where_it_may_have_been_done() {
+        for code in ["57P01", "57P02", "57P03", "57P05", "08006", "08003", "40003"] {
+            assert!(!is_definite(Some(code)), "{code}");
+        }
+        for code in ["25P03", "25P04", "57014", "40001", "40P01", "55P03", "53100"] {
+            assert!(is_definite(Some(code)), "{code}");
+        }
+        assert!(!is_definite(None), "the connection was lost without a word");
     }
 }
