@@ -126,8 +126,8 @@ pub(crate) trait Local: Send + Sync {
     fn is_prompt(&self, run: RunId) -> bool;
     /// That run has begun, or begins with the commit of its first turn.
     fn begun(&self, lease: TurnLease);
-    /// It has not.
-    fn unexpect(&self, run: RunId);
+    /// It has not; whether it is held by another lease is another matter.
+    fn unexpect(&self, run: RunId, fence: Fence);
     /// A free slot for an activity, if there is one and nothing older waits for it.
     fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation>;
     /// The attempt that a slot was reserved for is durable: run it.

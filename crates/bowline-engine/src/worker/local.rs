@@ -147,8 +147,8 @@ impl Local for Worker {
         self.core.begin(async move { worker.threads.begun(lease).await });
     }
 
-    fn unexpect(&self, run: RunId) {
-        self.threads.unexpect(run);
+    fn unexpect(&self, run: RunId, fence: Fence) {
+        self.threads.unexpect(run, fence);
     }
 
     fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation> {

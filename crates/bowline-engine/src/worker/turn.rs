@@ -215,9 +215,9 @@ impl Threads {
         }
     }
 
-    /// A run that was expected has not begun.
-    pub(super) fn unexpect(&self, run: RunId) {
-        drop(self.seat_of(run).shared.take(run));
+    /// A run that was expected under a lease has not begun. What is held by another one stays.
+    pub(super) fn unexpect(&self, run: RunId, fence: Fence) {
+        drop(self.seat_of(run).shared.take_of(run, fence));
     }
 
     /// An inbox has grown, and is about to be read: ends of attempts come after what is in it.

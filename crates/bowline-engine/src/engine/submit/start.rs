@@ -172,7 +172,7 @@ impl Core {
         let posting = Posting::Start(Box::new(start));
         let Some((local, fence, birth)) = seat else { return self.post(posting).await };
         let run = birth.run;
-        let lease = first_lease(birth, fence, now).inspect_err(|_| local.unexpect(run))?;
+        let lease = first_lease(birth, fence, now).inspect_err(|_| local.unexpect(run, fence))?;
         // The worker expects it: somebody must tell it what came of that.
         let core = self.clone();
         self.insist(async move { core.post_expected(posting, local, lease).await }).await
@@ -197,9 +197,9 @@ impl Core {
                     None => {}
                 }
             }
-            (Ok(_), _) => local.unexpect(run),
+            (Ok(_), _) => local.unexpect(run, fence),
             (Err(_), _) => {
-                local.unexpect(run);
+                local.unexpect(run, fence);
                 // It may have begun without anybody knowing: then it waits for anybody.
                 self.let_go_of(run, fence);
             }

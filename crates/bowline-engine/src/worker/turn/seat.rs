@@ -198,6 +198,13 @@ impl Shared {
         self.held.lock().remove(&run)
     }
 
+    /// The same, of a run that is held by this lease. It may be held by another one since.
+    pub(super) fn take_of(&self, run: RunId, fence: Fence) -> Option<Held> {
+        let mut held = self.held.lock();
+        let is_its = held.get(&run).is_some_and(|held| held.fence == fence);
+        is_its.then(|| held.remove(&run)).flatten()
+    }
+
     /// Everything that the thread holds, or is about to.
     pub(super) fn take_all(&self) -> BTreeMap<RunId, Held> {
         std::mem::take(&mut *self.held.lock())
@@ -215,5 +222,31 @@ impl Shared {
     /// Every run that the thread holds.
     pub(super) fn runs(&self) -> Vec<RunId> {
         self.held.lock().keys().copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answer to a start came late, and said that it had failed. The run had begun all the
+    /// same, was let go of, and held again by a newer lease: that one was taken away, and nobody
+    /// told the run's thread of anything any more.
+    #[test]
+    fn late_word_of_a_start_takes_no_newer_lease_away() {
+        let (shared, room) = (Shared::default(), Room::new(2));
+        let run = RunId::default();
+        let lease = |counter| Fence { epoch: Epoch(1), counter };
+        let hold = |fence| {
+            let place = room.take(1).pop().expect("there is room");
+            shared.hold(run, Held { fence, place });
+        };
+        hold(lease(1));
+        drop(shared.take(run));
+        hold(lease(2));
+        assert!(shared.take_of(run, lease(1)).is_none());
+        assert!(shared.holds(run), "it is held by the newer lease");
+        assert!(shared.take_of(run, lease(2)).is_some());
+        assert!(!shared.holds(run));
     }
 }
