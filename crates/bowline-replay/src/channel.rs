@@ -54,6 +54,11 @@ impl<T> Mailbox<T> {
         self.letters.pop_front()
     }
 
+    /// Whether somebody waits for the next letter.
+    pub(crate) fn is_awaited(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Somebody does not wait any longer.
     fn leave(&mut self, place: u64) {
         self.waiting.remove(&place);

@@ -28,6 +28,8 @@ pub enum Fault {
     Spinning,
     /// The code was woken by something that is in no history.
     Intruded,
+    /// The code waits, and for nothing that will ever be in history.
+    Stranded,
 }
 
 impl fmt::Display for Fault {
@@ -58,6 +60,12 @@ impl fmt::Display for Fault {
                  something that is not durable, such as a channel that a thread or a runtime \
                  feeds. No history records that, so nothing would wake it after a restart. Do such \
                  work in an activity, and tell the run by a signal",
+            ),
+            Self::Stranded => f.write_str(
+                "the workflow's code awaits something that is not durable, such as a channel that \
+                 a thread or a runtime feeds, and nothing else: nothing would wake it after a \
+                 restart. Do such work in an activity, and tell the run by a signal. To wait until \
+                 the run is cancelled, await `std::future::pending()`",
             ),
         }
     }

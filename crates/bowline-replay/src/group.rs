@@ -6,16 +6,25 @@ use std::{
     ops::ControlFlow,
     pin::Pin,
     sync::Arc,
-    task::{self, Poll, Waker},
+    task::{self, Poll},
 };
 
-use crate::ready::Ready;
+use crate::ready::{Member, Ready};
 
 /// Futures that are polled together.
 pub(crate) struct Group<F> {
-    members: Vec<Option<(F, Waker)>>,
+    members: Vec<Option<One<F>>>,
     ready: Arc<Ready>,
     left: usize,
+    /// How many members somebody may wake.
+    awaiting: usize,
+}
+
+struct One<F> {
+    future: F,
+    own: Arc<Member>,
+    /// Somebody kept its waker when it was last polled.
+    awaits: bool,
 }
 
 impl<F: Future + Unpin> Group<F> {
@@ -25,10 +34,10 @@ impl<F: Future + Unpin> Group<F> {
             .zip(futures)
             .map(|(place, future)| {
                 ready.mark(place);
-                Some((future, ready.waker(place)))
+                Some(One { future, own: ready.member(place), awaits: false })
             })
             .collect();
-        Self { left: members.len(), members, ready }
+        Self { left: members.len(), members, ready, awaiting: 0 }
     }
 
     /// How many there were in the beginning.
@@ -50,13 +59,19 @@ impl<F: Future + Unpin> Group<F> {
         self.ready.owned_by(cx.waker());
         for place in self.ready.take() {
             let place = usize::try_from(place).expect("places are those of a vector");
-            let Some((future, waker)) = &mut self.members[place] else { continue };
-            let polled = Pin::new(future).poll(&mut task::Context::from_waker(waker));
+            let Some(One { future, own, awaits }) = &mut self.members[place] else { continue };
+            let polled = Pin::new(future).poll(&mut task::Context::from_waker(&own.waker()));
+            let awaited = std::mem::replace(awaits, polled.is_pending() && own.lent() > 0);
+            self.awaiting = self.awaiting + usize::from(*awaits) - usize::from(awaited);
             if let Poll::Ready(value) = polled {
                 self.members[place] = None;
                 self.left -= 1;
                 done(place, value)?;
             }
+        }
+        // Whoever waits for nothing keeps nobody's waker: see `Replay::is_stranded`.
+        if self.awaiting == 0 {
+            self.ready.disown();
         }
         ControlFlow::Continue(())
     }

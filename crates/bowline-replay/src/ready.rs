@@ -75,9 +75,9 @@ impl Ready {
         self.lock().home.as_ref().is_some_and(|home| home.intruded)
     }
 
-    /// The waker of one member.
-    pub(crate) fn waker(self: &Arc<Self>, member: u64) -> Waker {
-        Waker::from(Arc::new(Member { ready: self.clone(), member }))
+    /// One of the members.
+    pub(crate) fn member(self: &Arc<Self>, member: u64) -> Arc<Member> {
+        Arc::new(Member { ready: self.clone(), member })
     }
 
     /// Who must hear of a woken member.
@@ -86,6 +86,13 @@ impl Ready {
         if !inner.owner.as_ref().is_some_and(|owner| owner.will_wake(waker)) {
             inner.owner = Some(waker.clone());
         }
+    }
+
+    /// No member can be woken, so nobody must hear of it.
+    pub(crate) fn disown(&self) {
+        // The waker may be somebody else's; it is dropped when nothing is locked.
+        let owner = self.lock().owner.take();
+        drop(owner);
     }
 
     /// Marks a member as woken, without telling the owner.
@@ -120,9 +127,22 @@ impl Home {
     }
 }
 
-struct Member {
+/// One of many, and how it is woken. Its wakers are shares in it, so that it knows how many there
+/// are.
+pub(crate) struct Member {
     ready: Arc<Ready>,
     member: u64,
+}
+
+impl Member {
+    pub(crate) fn waker(self: &Arc<Self>) -> Waker {
+        Waker::from(self.clone())
+    }
+
+    /// How many of its wakers somebody keeps, to wake it one day.
+    pub(crate) fn lent(self: &Arc<Self>) -> usize {
+        Arc::strong_count(self) - 1
+    }
 }
 
 impl Wake for Member {

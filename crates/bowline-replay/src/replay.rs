@@ -14,7 +14,10 @@ mod program;
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 
-use bowline_core::{Command, Event, EventId, EventKind, Failure, Payload, Ranges, RunId, Time};
+use bowline_core::{
+    Command, Event, EventId, EventKind, Failure, Payload, Ranges, RunId, Time,
+    planted::{Defect, planted},
+};
 
 use crate::{
     Context, Difference, Fault, Mismatch, Workflow,
@@ -130,6 +133,22 @@ impl Replay {
             None => !matches!(told.what, Delivery::ChildBegan(_)),
         };
         self.turn.deliveries.iter().any(awaited) || skipped.ids().any(waits)
+    }
+
+    /// Whether the code waits, and for nothing that history could bring: somebody keeps a waker of
+    /// it, and nobody here does. After a restart nobody would have it, and the run would wait for
+    /// ever. Code that waits for nothing at all waits to be cancelled.
+    ///
+    /// Where there is a doubt it says no: what else is awaited may feed a channel inside the code,
+    /// and scopes and shields keep a waker of their own.
+    pub fn is_stranded(&self) -> bool {
+        if self.closed || self.dead.is_some() || self.program.is_late() {
+            return false;
+        }
+        let (lent, run) = (self.program.lent(), self.shared.borrow());
+        let is_over = self.program.is_over() && run.live > 0;
+        let is_lent = lent > 0 && !is_over && !planted(Defect::ForeignWaker);
+        is_lent && !run.awaits_history() && lent > run.kept_wakers()
     }
 
     /// Asks the code something. It answers from where its last whole turn left it.

@@ -59,6 +59,8 @@ pub(crate) struct Run {
     pub(crate) freed: Vec<BTreeMap<EventId, Entry>>,
     /// Activities and children that have not stopped, detached ones aside.
     pub(crate) live: usize,
+    /// The thing that somebody was polled for last, in vain.
+    pub(crate) awaited: EventId,
     /// Boxed, as all that is large: a map with room for eleven has mostly one.
     pub(crate) scopes: BTreeMap<ScopeId, Box<Record>>,
     pub(crate) next_scope: u32,
@@ -100,6 +102,7 @@ impl Run {
             wide: Vec::new(),
             freed: Vec::new(),
             live: 0,
+            awaited: NOTHING,
             scopes: BTreeMap::from([(ROOT, Box::new(Record::root()))]),
             next_scope: 1,
             asking: Asking::default(),

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     rc::Rc,
     sync::Arc,
-    task::{self, Poll, Waker},
+    task::{self, Poll},
 };
 
 use bowline_core::{Cause, Code, Failure, Payload, ScopeId};
@@ -15,7 +15,7 @@ use crate::{
     ended,
     fault::guarded,
     limits,
-    ready::{Alarm, Ready},
+    ready::{Alarm, Member, Ready},
     reason,
     run::{self, Close, ROOT, Shared},
     scope::{self, Leaving},
@@ -28,7 +28,7 @@ type Body = LocalFuture<'static, Result<Option<Payload>, Ended>>;
 
 /// The futures of a run.
 pub(super) struct Program {
-    body: Option<(Body, Waker)>,
+    body: Option<(Body, Arc<Member>)>,
     adopted: BTreeMap<u64, Adopted>,
     next_place: u64,
     ready: Arc<Ready>,
@@ -40,7 +40,7 @@ pub(super) struct Program {
 
 struct Adopted {
     adoption: Adoption,
-    waker: Waker,
+    own: Arc<Member>,
 }
 
 /// How the body came to its end.
@@ -94,7 +94,7 @@ impl Program {
         self.begun = true;
         let input = ctx.info().input.clone();
         let body = guarded(|| workflow.call(ctx, input)).map_err(Fault::Panicked)?;
-        self.body = Some((body, self.ready.waker(BODY)));
+        self.body = Some((body, self.ready.member(BODY)));
         Ok(true)
     }
 
@@ -158,8 +158,9 @@ impl Program {
     }
 
     fn poll_body(&mut self, shared: &Shared) -> Result<(), Fault> {
-        let Some((body, waker)) = &mut self.body else { return Ok(()) };
-        let mut cx = task::Context::from_waker(waker);
+        let Some((body, own)) = &mut self.body else { return Ok(()) };
+        let waker = own.waker();
+        let mut cx = task::Context::from_waker(&waker);
         let mark = run::with(shared, |run| run.asking.plain.len());
         let polled = guarded(|| body.as_mut().poll(&mut cx)).map_err(Fault::Panicked)?;
         if let Poll::Ready(result) = polled {
@@ -208,12 +209,13 @@ impl Program {
     }
 
     fn poll_adopted(&mut self, shared: &Shared, place: u64) -> Result<(), Fault> {
-        let Some(Adopted { adoption, waker }) = self.adopted.get_mut(&place) else { return Ok(()) };
+        let Some(Adopted { adoption, own }) = self.adopted.get_mut(&place) else { return Ok(()) };
+        let waker = own.waker();
         let Adoption { scope, orphan, future } = adoption;
         let (scope, orphan): (ScopeId, Orphan) = (*scope, *orphan);
         let polled = {
             let _inside = scope::enter(shared, scope);
-            let mut cx = task::Context::from_waker(waker);
+            let mut cx = task::Context::from_waker(&waker);
             guarded(|| future.as_mut().poll(&mut cx)).map_err(Fault::Panicked)?
         };
         let is_left = polled.is_pending();
@@ -246,9 +248,9 @@ impl Program {
         adoptions.make_contiguous().sort_by_key(|adoption| adoption.scope);
         for adoption in adoptions {
             self.next_place += 1;
-            let waker = self.ready.waker(self.next_place);
+            let own = self.ready.member(self.next_place);
             self.ready.mark(self.next_place);
-            self.adopted.insert(self.next_place, Adopted { adoption, waker });
+            self.adopted.insert(self.next_place, Adopted { adoption, own });
         }
     }
 
@@ -277,6 +279,12 @@ impl Program {
             }
             Over::Continued => next.map(Close::Continue),
         }
+    }
+
+    /// How many wakers of it somebody keeps, to wake it one day.
+    pub(super) fn lent(&self) -> usize {
+        let body = self.body.iter().map(|(_, own)| own);
+        body.chain(self.adopted.values().map(|adopted| &adopted.own)).map(Member::lent).sum()
     }
 
     /// Drops everything; the turn is not open, so nothing is said.

@@ -18,7 +18,7 @@ use super::{NOTHING, Run};
 use crate::{
     Ended,
     run::asking::Dropped,
-    scope::{Fate, Item, Leaving},
+    scope::{Fate, Item, Leaving, Record},
 };
 
 /// What kind of thing.
@@ -150,6 +150,24 @@ impl Run {
         counts && self.scopes.get(&entry.scope).is_none_or(|scope| !scope.is_open())
     }
 
+    /// Whether somebody waits for something that will be in history: an end, a message, what has
+    /// still to stop in a scope that is left.
+    pub(crate) fn awaits_history(&self) -> bool {
+        let awaits = |entry: &Entry| entry.alarm_of.is_some() || entry.waker.is_some();
+        // Most likely what was awaited last still is: then the others need not be looked at.
+        self.entries.get(&self.awaited).is_some_and(awaits)
+            || self.entries.values().any(awaits)
+            || self.signals.values().any(|mailbox| mailbox.is_awaited())
+            || self.updates.values().any(|mailbox| mailbox.is_awaited())
+            || self.scopes.values().any(|scope| !scope.is_open())
+    }
+
+    /// How many wakers scopes and shields keep, at most.
+    pub(crate) fn kept_wakers(&self) -> usize {
+        let keeps = |record: &Record| record.waker.is_some() || record.rest.is_some();
+        self.scopes.values().filter(|record| keeps(record)).count()
+    }
+
     /// Why an activity or child is cancelled that history says nothing more about.
     pub(crate) fn cause_of(&self, number: EventId) -> Cause {
         let entry = self.entries.get(&number);
@@ -270,6 +288,7 @@ impl Run {
                 Some(known) => known.clone_from(waker),
                 none => *none = Some(waker.clone()),
             }
+            self.awaited = number;
             return Poll::Pending;
         };
         entry.held = false;

@@ -9,7 +9,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use bowline_replay::{Fault, join_all, race};
+use bowline_replay::{Ended, Fault, join_all, race};
 use expect_test::expect;
 use futures_util::{
     FutureExt as _, StreamExt as _, future, select_biased, stream::FuturesUnordered,
@@ -209,4 +209,97 @@ fn wakers_of_what_is_gone_are_of_no_interest() {
     waker.lock().unwrap().take().unwrap().wake();
     assert_eq!(world.replay.query("q", None).unwrap_err().kind, "UnknownQuery");
     assert_eq!(alarms.load(Ordering::Relaxed), 0);
+}
+
+/// Keeps the waker of whoever awaits it, as a channel does that a thread feeds.
+fn thread(kept: &Arc<Mutex<Vec<Waker>>>) -> impl Future<Output = ()> + use<> {
+    let kept = kept.clone();
+    future::poll_fn(move |cx| {
+        kept.lock().unwrap().push(cx.waker().clone());
+        Poll::<()>::Pending
+    })
+}
+
+/// A run awaited a channel that a thread fed, and nothing else. Before the thread had anything to
+/// say the run left memory; then there was nobody to be woken, and it hung in silence. That it can
+/// only hang is known when it begins to wait.
+#[test]
+fn code_that_waits_for_nothing_in_history_is_known() {
+    let kept = Arc::<Mutex<Vec<Waker>>>::default();
+    let given = kept.clone();
+    let (mut world, _) = World::start(move |ctx| {
+        let given = given.clone();
+        async move {
+            ctx.signals("go").recv().await;
+            thread(&given).await;
+            Ok(None)
+        }
+    });
+    assert!(!world.replay.is_stranded(), "it waits for a signal");
+    world.send(signals("go", ""));
+    assert!(world.replay.is_stranded());
+    world.evict();
+    world.replay.settle().unwrap();
+    assert!(world.replay.is_stranded(), "and is known again when it is replayed");
+    kept.lock().unwrap().clear();
+    assert!(!world.replay.is_stranded(), "nobody keeps a waker");
+}
+
+/// The same inside our own combinators, and inside a scope.
+#[test]
+fn combinators_hide_nothing_that_is_not_in_history() {
+    let kept = Arc::<Mutex<Vec<Waker>>>::default();
+    let given = kept.clone();
+    let (world, _) = World::start(move |_| {
+        let given = given.clone();
+        async move {
+            let both = [thread(&given), thread(&given)].map(Box::pin);
+            race([Box::pin(join_all(both)) as bowline_replay::LocalFuture<'_, _>]).await;
+            Ok(None)
+        }
+    });
+    assert!(world.replay.is_stranded());
+    let given = kept.clone();
+    let (world, _) = World::start(move |ctx| {
+        let given = given.clone();
+        async move {
+            let _ = ctx.scope(thread(&given).map(Ok)).await;
+            Ok(None)
+        }
+    });
+    assert!(world.replay.is_stranded());
+}
+
+/// Code that waits for nothing at all waits to be cancelled, in whatever it is wrapped; and what is
+/// awaited beside something durable may be fed by it.
+#[test]
+fn code_that_waits_to_be_cancelled_is_left_alone() {
+    let (world, _) = World::start(async |_| {
+        future::pending::<()>().await;
+        Ok(None)
+    });
+    assert!(!world.replay.is_stranded());
+    let (world, _) = World::start(async |ctx| {
+        let inner = ctx.scope(future::pending::<Result<(), Ended>>());
+        let forever = Box::pin(inner.map(drop)) as bowline_replay::LocalFuture<'_, _>;
+        let both = join_all([Box::pin(future::pending::<()>()), Box::pin(future::pending())]);
+        race([forever, Box::pin(both.map(drop))]).await;
+        Ok(None)
+    });
+    assert!(!world.replay.is_stranded());
+    let (world, _) = World::start(async |ctx| {
+        ctx.shield(async { future::pending::<()>().await }).await;
+        Ok(None)
+    });
+    assert!(!world.replay.is_stranded());
+    let kept = Arc::<Mutex<Vec<Waker>>>::default();
+    let given = kept.clone();
+    let (world, _) = World::start(move |ctx| {
+        let given = given.clone();
+        async move {
+            let _ = future::join(thread(&given), ctx.timer(seconds(5))).await;
+            Ok(None)
+        }
+    });
+    assert!(!world.replay.is_stranded());
 }

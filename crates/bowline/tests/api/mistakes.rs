@@ -167,7 +167,24 @@ async fn waits_for_a_thread(_: Ctx) -> bowline::Result<()> {
 #[tokio::test]
 async fn a_channel_that_a_thread_feeds_parks_the_run_and_says_why() {
     let text = parked(waits_for_a_thread).await;
-    assert!(text.contains("woken by another thread"), "{text}");
+    assert!(text.contains("something that is not durable"), "{text}");
+    assert!(text.contains("Do such work in an activity"), "{text}");
+}
+
+/// Somebody has the other end, and nothing to say.
+async fn waits_for_a_silent_thread(_: Ctx) -> bowline::Result<()> {
+    let (answer, answered) = tokio::sync::oneshot::channel::<()>();
+    std::mem::forget(answer);
+    answered.await.expect("somebody answers");
+    Ok(())
+}
+
+/// A run that waited for a thread left memory before the thread had said anything. With it went the
+/// waker, so that the run hung in silence: it is known beforehand, and parked.
+#[tokio::test]
+async fn a_run_that_waits_for_a_thread_alone_is_parked_before_it_leaves_memory() {
+    let text = parked(waits_for_a_silent_thread).await;
+    assert!(text.contains("and nothing else"), "{text}");
     assert!(text.contains("Do such work in an activity"), "{text}");
 }
 

@@ -380,6 +380,10 @@ impl Thread {
                 replay.feed(event).map_err(refused)?;
             }
         }
+        // Nobody will wake it once it has left memory, and nobody would know.
+        if draft.state().status.is_open() && replay.is_stranded() {
+            return Err(refused(Fault::Stranded));
+        }
         Ok(draft.finish())
     }
 
