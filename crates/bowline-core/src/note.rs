@@ -133,4 +133,7 @@ pub struct Outstanding {
     /// The event that closed it, for readers of the note alone.
     #[n(5)]
     pub closing: EventId,
+    /// Those left alone because a fork, in whose favour the run closed, has them now.
+    #[n(6)]
+    pub inherited: Option<Ranges>,
 }

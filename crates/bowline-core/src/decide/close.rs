@@ -250,7 +250,7 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
         .collect();
     alarms.into_iter().for_each(|alarm| draft.effect(Effect::Disarm(alarm)));
     start::disarm(draft);
-    let children = children(draft, &closing.cause, &mut left);
+    let (children, inherited) = children(draft, &closing.cause, &mut left);
     draft.successor = closing.next;
     update::close(draft);
     if closing.next.is_none() {
@@ -258,7 +258,8 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
     }
     let left: Ranges = left.into_iter().collect();
     let cause = Some(closing.cause);
-    let note = Outstanding { activities, timers, children, left, cause, closing: id };
+    let inherited = Some(inherited).filter(|ranges| !ranges.is_empty());
+    let note = Outstanding { activities, timers, children, left, cause, closing: id, inherited };
     let ranges = [&note.activities, &note.timers, &note.children, &note.left];
     if !ranges.iter().all(|ranges| ranges.is_empty()) {
         notes.push(Note::Outstanding(note));
@@ -278,16 +279,21 @@ fn names(note: &Note, activity: EventId) -> bool {
     }
 }
 
-/// Children are told by the policy that they were started with.
-fn children(draft: &mut Draft, cause: &Cause, left: &mut Vec<EventId>) -> Ranges {
+/// Children are told by the policy that they were started with, but for those that a fork inherits:
+/// who was told, and who would have been.
+fn children(draft: &mut Draft, cause: &Cause, left: &mut Vec<EventId>) -> (Ranges, Ranges) {
     let open: Vec<_> = draft.state.children.iter().map(|(id, c)| (*id, c.clone())).collect();
-    let mut told = Ranges::default();
+    let (mut told, mut inherited) = (Ranges::default(), Ranges::default());
     for (id, child) in open {
         let cause = Draft::cause(Code::ParentClosed, Some(cause));
         let request_id = RequestId::default();
         let message = match child.close {
-            _ if child.detached || draft.inherited.contains(id) => None,
+            _ if child.detached => None,
             ParentClose::Abandon => None,
+            _ if draft.inherited.contains(id) => {
+                inherited.push(id);
+                None
+            }
             ParentClose::Cancel => {
                 let cancel = Cancel { cause, request_id, external: None, wire: None };
                 Some(Message::Cancel(Box::new(cancel)))
@@ -306,7 +312,7 @@ fn children(draft: &mut Draft, cause: &Cause, left: &mut Vec<EventId>) -> Ranges
             None => left.push(id),
         }
     }
-    told
+    (told, inherited)
 }
 
 fn tell_parent(draft: &mut Draft, ending: RunEnding) {

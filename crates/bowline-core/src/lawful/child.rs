@@ -24,13 +24,29 @@ pub(super) struct Child {
 }
 
 impl Children {
-    /// What a closing run tells, and what it leaves alone.
-    pub(super) fn at_close(&self) -> (Ranges, Vec<EventId>) {
-        let left = |child: &Child| child.detached || child.close == ParentClose::Abandon;
-        let of =
-            |pick: bool| self.open.iter().filter(move |(_, c)| left(c) == pick).map(|(id, _)| *id);
+    /// What a closing run tells, and what it leaves alone: by policy, or because a fork of it has
+    /// inherited that.
+    pub(super) fn at_close(&self, inherited: &Ranges) -> (Ranges, Vec<EventId>) {
+        let left = |id: EventId, child: &Child| is_left(child) || inherited.contains(id);
+        let of = |pick: bool| {
+            let open = self.open.iter().map(|(id, child)| (*id, child));
+            open.filter(move |(id, child)| left(*id, child) == pick).map(|(id, _)| id)
+        };
         (of(false).collect(), of(true).collect())
     }
+
+    /// Only what would have been told can be inherited.
+    pub(super) fn may_inherit(&self, inherited: &Ranges) -> Law {
+        let told = |id: &EventId| self.open.get(id).is_some_and(|child| !is_left(child));
+        let wrong = inherited.ids().find(|id| !told(id));
+        must(wrong.is_none(), "a fork inherits what was open and would have been told", || {
+            format!("{wrong:?} was not")
+        })
+    }
+}
+
+fn is_left(child: &Child) -> bool {
+    child.detached || child.close == ParentClose::Abandon
 }
 
 pub(super) fn initiated(lawful: &mut Lawful, id: EventId, event: &ChildInitiated) -> Law {

@@ -68,7 +68,10 @@ pub(super) fn close(lawful: &mut Lawful, event: &Event) -> Law {
         return Ok(());
     }
     let (activities, mut left) = lawful.activities.at_close();
-    let (children, abandoned) = lawful.children.at_close();
+    let inherited = inherited(event);
+    let heirs = inherited.clone().unwrap_or_default();
+    lawful.children.may_inherit(&heirs)?;
+    let (children, abandoned) = lawful.children.at_close(&heirs);
     left.extend(abandoned);
     let timers: Ranges = lawful.timers.open.keys().copied().collect();
     let left: Ranges = left.into_iter().collect();
@@ -80,9 +83,18 @@ pub(super) fn close(lawful: &mut Lawful, event: &Event) -> Law {
     let found = note.clone().unwrap_or_default();
     let closing = if none { found.closing } else { event.id };
     let cause = found.cause.clone();
-    let open = Outstanding { activities, timers, children, left, cause, closing };
+    let open = Outstanding { activities, timers, children, left, cause, closing, inherited };
     must(found == open && note.is_none() == none, "the last event tells what was open", || {
         format!("open is {open:?}, told is {note:?}")
+    })
+}
+
+/// What a run that is terminated in favour of a fork leaves to that.
+fn inherited(event: &Event) -> Option<Ranges> {
+    let is_cut = matches!(event.kind, EventKind::WorkflowTerminated(_));
+    event.notes.iter().filter(|_| is_cut).find_map(|note| match note {
+        Note::Outstanding(outstanding) => outstanding.inherited.clone(),
+        _ => None,
     })
 }
 

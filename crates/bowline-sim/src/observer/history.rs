@@ -136,10 +136,7 @@ impl Known {
 
 impl Observer {
     fn grew(&self, run: RunId, grown: std::result::Result<bool, String>) {
-        // A run that was begun again elsewhere leaves its children to that one: no law says so.
-        if let Err(what) = grown
-            && !self.known.lock().forked.contains(&run)
-        {
+        if let Err(what) = grown {
             let name = self.known.lock().name(run);
             self.broke("history is lawful", format!("{name}: {what}"));
         }

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::{testing::*, *};
+use crate::{lawful::Lawful, testing::*, *};
 
 /// Forks a world behind an event and tells the new run from the cut on.
 #[track_caller]
@@ -395,4 +395,20 @@ fn the_old_run_spares_what_the_fork_inherits() {
     let closing = draft.events.last().unwrap();
     let Some(Note::Outstanding(note)) = closing.notes.last() else { panic!("{closing:?}") };
     assert_eq!(note.left.ids().collect::<Vec<_>>(), [EventId(5)]);
+    assert_eq!(note.inherited.iter().flat_map(Ranges::ids).collect::<Vec<_>>(), [EventId(5)]);
+    let mut lawful = Lawful::new(run(1));
+    for event in old.history.iter().chain(&draft.events) {
+        lawful.check(event).unwrap_or_else(|broken| panic!("{broken}"));
+    }
+    // Whoever says nothing of a fork has told its children.
+    let mut silent = Lawful::new(run(1));
+    old.history.iter().for_each(|event| silent.check(event).unwrap());
+    let mut events = draft.events.clone();
+    for note in &mut events.last_mut().unwrap().notes {
+        if let Note::Outstanding(note) = note {
+            note.inherited = None;
+        }
+    }
+    let broken = events.iter().find_map(|event| silent.check(event).err()).unwrap();
+    assert_eq!(broken.rule, "the last event tells what was open");
 }

@@ -44,6 +44,7 @@ pub(crate) fn notes() -> Vec<Note> {
         left: Ranges::from(id(13)),
         cause: Some(cause()),
         closing: id(14),
+        inherited: Some(Ranges::from(id(13))),
     };
     vec![
         Note::Cancels(vec![
