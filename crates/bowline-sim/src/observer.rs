@@ -82,12 +82,8 @@ struct Known {
     clients: BTreeMap<u64, bool>,
     /// Updates that were answered, by the request that asked for them.
     updates: BTreeMap<u64, RunId>,
-    /// Runs that were closed and have no row any more.
-    expired: BTreeSet<RunId>,
     /// Runs that were woken from elsewhere, where, and that nobody has parked since.
     intruded: BTreeMap<RunId, Life>,
-    /// Runs that were taken back to an earlier turn.
-    forked: BTreeSet<RunId>,
 }
 
 impl Observer {
@@ -222,12 +218,11 @@ impl Observer {
 
     /// A turn of a program's newest run, to begin again from.
     pub(crate) fn turn(&self, program: usize, nth: u64) -> Option<(RunId, EventId)> {
-        let mut known = self.known.lock();
+        let known = self.known.lock();
         let root = *known.roots.get(&program)?;
         let run = known.newest(root);
         let turns = known.runs.get(&run)?.turns();
         let turn = (!turns.is_empty()).then(|| turns[nth as usize % turns.len()])?;
-        known.forked.insert(run);
         Some((run, turn))
     }
 

@@ -169,7 +169,7 @@ async fn nothing_keeps(db: Db<'_>, sweep: &Sweep, run: RunId) -> Outcome<bool> {
 }
 
 /// Whether somebody may ask for a receipt that has to name what lives below a run: its parent is
-/// there, or its chain goes on and has not expired.
+/// there, or the newest run of its chain, and is not about to go.
 async fn is_watched(db: Db<'_>, sweep: &Sweep, id: RunId) -> Outcome<bool> {
     let Some(own) = run::one(db, id).await? else { return Ok(false) };
     if let Some(above) = &own.origin.parent
@@ -185,7 +185,10 @@ async fn is_watched(db: Db<'_>, sweep: &Sweep, id: RunId) -> Outcome<bool> {
     let values: [Value<'_>; 2] = [&blob::space(newest), &blob::uuid(newest)];
     let Some(row) = db.first(sql, &values).await? else { return Ok(false) };
     let (closed, deleted): (Option<i64>, bool) = (row.try_get(0)?, row.try_get(1)?);
-    Ok(!closed.is_some_and(|closed| deleted || sweep.is_past(newest, Time(closed))))
+    if !closed.is_some_and(|closed| deleted || sweep.is_past(newest, Time(closed))) {
+        return Ok(true);
+    }
+    Ok(leftovers::settled(db, newest).await?.is_none())
 }
 
 /// Whether a receipt tells about a run: one of its chain, or of a chain above.

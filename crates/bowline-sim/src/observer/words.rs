@@ -21,7 +21,6 @@ impl Observer {
     /// What a receipt says now, and what of it is not true.
     pub(super) fn read_out(&self, receipt: ReceiptId, run: RunId) -> Option<Wrong> {
         let left = self.left(receipt)?;
-        self.notices_expired();
         let mut known = self.known.lock();
         known.reach(phase(left.phase()));
         for line in &left.attempts {
@@ -38,18 +37,6 @@ impl Observer {
             known.reach(what);
         }
         known.wrong(&left, run)
-    }
-
-    /// Which runs have no row any more.
-    fn notices_expired(&self) {
-        let known = self.known.lock();
-        let closed =
-            known.runs.iter().filter(|(run, story)| story.closed && !known.expired.contains(run));
-        let closed: Vec<RunId> = closed.map(|(run, _)| *run).collect();
-        drop(known);
-        let gone = closed.into_iter().filter(|run| self.head(RunKey::Run(*run)).is_none());
-        let gone: Vec<RunId> = gone.collect();
-        self.known.lock().expired.extend(gone);
     }
 
     /// A termination was answered: its run is closed.
@@ -69,7 +56,7 @@ impl Known {
     fn wrong(&self, left: &Leftovers, run: RunId) -> Option<Wrong> {
         let tree = self.tree(run);
         let name = self.name(run);
-        let is_asked = |probe: &Probe| tree.contains(&probe.run) && !self.is_past(run, probe);
+        let is_asked = |probe: &Probe| tree.contains(&probe.run);
         let runs: Vec<&Probe> = self.running.values().filter(|probe| is_asked(probe)).collect();
         let told = |probe: &Probe| {
             format!(
@@ -109,14 +96,6 @@ impl Known {
             let (activity, run) = (line.activity, self.name(line.run));
             Some((rule, format!("activity {activity} of {run}, in that of {name}: {what}")))
         })
-    }
-
-    /// Whether code was let go of by a run that has expired, in a tree whose top was closed before
-    /// anybody asked: a chain that is over is forgotten, and what it let go of stands for itself.
-    fn is_past(&self, asked: RunId, probe: &Probe) -> bool {
-        let is_closed = |run: RunId| self.runs.get(&run).is_some_and(|story| story.closed);
-        let mut above = self.above(probe.run).into_iter();
-        is_closed(asked) && above.any(|run| run != asked && self.expired.contains(&run))
     }
 
     /// Whether a receipt names code that runs, or a run above it that it was left with.

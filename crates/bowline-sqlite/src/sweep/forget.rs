@@ -100,7 +100,7 @@ fn may_go(tx: &mut Tx<'_>, sweep: &Sweep, key: i64) -> Outcome<Option<RunId>> {
 }
 
 /// Whether somebody may ask for a receipt that has to name what lives below a run: its parent is
-/// there, or its chain goes on and has not expired.
+/// there, or the newest run of its chain, and is not about to go.
 fn is_watched(tx: &mut Tx<'_>, sweep: &Sweep, label: &Label) -> Outcome<bool> {
     if let Some(above) = &label.origin.parent
         && tx.label(above.run)?.is_some()
@@ -116,7 +116,11 @@ fn is_watched(tx: &mut Tx<'_>, sweep: &Sweep, label: &Label) -> Outcome<bool> {
     })?;
     let Some((closed, deleted)) = found else { return Ok(false) };
     let past = |closed| deleted || sweep.is_past(label.run, Time(closed));
-    Ok(!closed.is_some_and(past))
+    if !closed.is_some_and(past) {
+        return Ok(true);
+    }
+    let Some(newest) = run::label_at(tx.db, key)? else { return Ok(false) };
+    Ok(leftovers::settled(tx.db, newest.run)?.is_none())
 }
 
 fn deleted(tx: &mut Tx<'_>, looks: i64) -> Outcome<Vec<i64>> {

@@ -278,6 +278,29 @@ pub fn what_a_link_left_keeps_the_way_to_it(harness: &dyn Harness) {
     assert!(!world.exists(first) && !world.exists(second) && world.exists(alone));
 }
 
+/// The newest run of a chain may be kept although it has expired: something below it has still to
+/// stop. It can be asked about, so what an earlier run has let go of is named by its receipt. That
+/// run was forgotten, since the chain had expired, and with it the way to what lives below it.
+pub fn what_a_link_left_is_named_while_the_newest_is_there(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let first = world.start("a");
+    let birth_of = |id: &str| birth(world.run_id(), id, world.now());
+    let (child, next, busy) = (birth_of("child"), birth_of("a"), birth_of("busy"));
+    let (alone, second, below) = (child.run, next.run, busy.run);
+    world.run_turn(first, |turn| turn.child(child, ParentClose::Abandon));
+    world.run_turn(first, |turn| turn.continue_as(next));
+    world.run_turn(second, |turn| turn.child(busy, ParentClose::Cancel));
+    world.close(second, Status::Completed);
+    world.tick(7_200);
+    world.sweep_for(HOUR);
+    assert!(world.exists(second), "it has a child that has still to stop");
+    let left = world.leftovers(second).remainder().left;
+    assert_eq!(left.iter().map(|line| line.run).collect::<Vec<_>>(), [alone]);
+    world.close(below, Status::Cancelled);
+    world.sweep_for(HOUR);
+    assert!(!world.exists(first) && !world.exists(second) && world.exists(alone));
+}
+
 /// Code that runs on in a process, or of a process that fell silent, is named by the receipts of
 /// all runs above it: its run is there as long as they are. A remote attempt of which nobody has
 /// heard keeps nothing: there is nobody who could ever say more.

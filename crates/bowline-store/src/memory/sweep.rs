@@ -155,13 +155,13 @@ impl Data {
     }
 
     /// Whether somebody may ask for a receipt that has to name what lives below a run: its parent
-    /// is there, or its chain goes on and has not expired.
+    /// is there, or the newest run of its chain, and is not about to go.
     fn is_watched(&self, run: RunId, sweep: &Sweep) -> bool {
         let Ok(row) = self.rows.run(run) else { return false };
         let above = self.rows.above(row).and_then(|(parent, _)| self.rows.runs.get(&parent));
         let newest = self.rows.key(&RunKey::Chain(row.head.first_run)).map(|row| &row.head);
-        let goes_on = newest.is_some_and(|head| head.run != run && !has_expired(sweep, head));
-        above.is_some() || goes_on
+        let goes = |head: &Head| has_expired(sweep, head) && self.settled(head.run).is_some();
+        above.is_some() || newest.is_some_and(|head| head.run != run && !goes(head))
     }
 
     /// Whether a run of its chain is open.
