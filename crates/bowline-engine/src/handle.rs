@@ -83,6 +83,15 @@ impl Engine {
         self.core.signal(to.into(), signal).await
     }
 
+    /// The same for a door to runs under remote rules, which take only so many signals in their
+    /// life. It costs a look at the run.
+    ///
+    /// # Errors
+    /// If there is no such run, it is closed, or it has had too many.
+    pub async fn signal_counted(&self, to: impl Into<Address>, signal: Signal) -> Result<RunId> {
+        self.core.signal_counted(to.into(), signal).await
+    }
+
     /// Asks a run to cancel, with clean-up. The request is durable when this returns. A run that
     /// is closed already is a success, and the receipt shows it.
     ///

@@ -13,12 +13,11 @@ use std::sync::Arc;
 
 use bowline_core::{
     Address, Cause, Decided, Event, EventKind, Fence, GaveUp, Message, Number, Parked, Payload,
-    Post, ReceiptId, RunId, Signal, State, UpdateStage, Version,
-    limits::{UNREAD_BYTES_MAX, UNREAD_MAX},
+    Post, ReceiptId, Refusal, RequestId, RunId, Signal, State, UpdateStage, Version,
     planted::{Defect, planted},
 };
 use bowline_store::{
-    Commit, Committed, Error as StoreError, Foreseen, Posted, Posting, Read, RunKey, Subtree,
+    Commit, Committed, Error as StoreError, Foreseen, Head, Posted, Posting, Read, RunKey, Subtree,
 };
 pub use cancel::{CancelRequest, CancelledOne};
 pub use prepare::Prepared;
@@ -153,49 +152,57 @@ impl Core {
         }
     }
 
-    /// Sends a signal.
+    /// Sends a signal. The store says whether there is room for it.
     pub(crate) async fn signal(&self, to: Address, signal: Signal) -> Result<RunId> {
-        if let Some(run) = self.check_signal(&to, &signal).await? {
-            return Ok(run);
+        let request = signal.request_id.clone();
+        let sent = self.send(self.prepare_signal(to.clone(), signal)?).await;
+        match sent {
+            // One that was taken before is not one more.
+            Err(Error::Refused(Refusal::TooManyUnread(..))) if !request.is_empty() => {
+                match self.has_taken(&to, &request).await? {
+                    Some(run) => Ok(run),
+                    None => sent,
+                }
+            }
+            sent => sent,
         }
-        self.send(self.prepare_signal(to, signal)?).await
     }
 
-    /// A remote run that has had too many signals takes no more, nor does a native one of which too
-    /// many wait to be received. Most are known to have had fewer by the length of their history,
-    /// or by what stands on their row; that there is no such run, the post will say. Given back is
-    /// the run if it has taken this very signal before: then there is nothing to be sent.
-    pub(super) async fn check_signal(
-        &self,
-        to: &Address,
-        signal: &Signal,
-    ) -> Result<Option<RunId>> {
+    /// The run, if it has taken this very request before.
+    async fn has_taken(&self, to: &Address, request: &RequestId) -> Result<Option<RunId>> {
+        let Some(head) = self.find_head(to).await? else { return Ok(None) };
+        let (_, draft, _) = Box::pin(self.draft(head.run)).await?;
+        Ok(draft.state().requests.contains(request).then_some(head.run))
+    }
+
+    /// Sends a signal to a run that may be under remote rules. Such a one takes only so many in its
+    /// life, which is asked here: the store knows only how many wait.
+    pub(crate) async fn signal_counted(&self, to: Address, signal: Signal) -> Result<RunId> {
+        self.check_signal(&to, &signal).await?;
+        self.signal(to, signal).await
+    }
+
+    /// A remote run that has had too many signals takes no more. Most are known to have had fewer
+    /// by the length of their history; that there is no such run, the post will say.
+    pub(super) async fn check_signal(&self, to: &Address, signal: &Signal) -> Result<()> {
+        let Some(head) = self.find_head(to).await? else { return Ok(()) };
+        let Some(limit) = head.rules.signals_max() else { return Ok(()) };
+        if head.next_event.0 + (head.inbox.0 - head.consumed.0) <= limit {
+            return Ok(());
+        }
+        let (_, draft, inbox) = Box::pin(self.draft(head.run)).await?;
+        Ok(draft.check_signal(signal, &inbox)?)
+    }
+
+    async fn find_head(&self, to: &Address) -> Result<Option<Head>> {
         let key = match to {
             Address::Run(run) => RunKey::Run(*run),
             Address::Chain(run) => RunKey::Chain(*run),
             Address::Current(namespace, id) => RunKey::Current(*namespace, id.clone()),
         };
         let read = Read::head(key);
-        let Some(found) = self.retrying(|| self.store.read(read.clone())).await? else {
-            return Ok(None);
-        };
-        let head = found.head;
-        let waiting = head.inbox.0 - head.consumed.0;
-        let is_far = match head.rules.signals_max() {
-            Some(limit) => head.next_event.0 + waiting <= limit,
-            None => {
-                let unread = head.record.unread.unwrap_or_default();
-                let bytes = unread.bytes + signal.input.as_ref().map_or(0, Payload::len) as u64;
-                unread.count + waiting < UNREAD_MAX / 2 && bytes < UNREAD_BYTES_MAX / 2
-            }
-        };
-        if is_far {
-            return Ok(None);
-        }
-        let (_, draft, inbox) = Box::pin(self.draft(head.run)).await?;
-        draft.check_signal(signal, &inbox)?;
-        let is_taken = draft.state().requests.contains(&signal.request_id);
-        Ok(is_taken.then_some(head.run))
+        let found = self.retrying(|| self.store.read(read.clone())).await?;
+        Ok(found.map(|found| found.head))
     }
 
     /// Closes a run without asking its code. It is closed when this answers: what closes it is

@@ -89,8 +89,8 @@ async fn a_remote_run_takes_only_so_many_signals() {
         };
         let posted = stage.store().post((1..SIGNALS_MAX).map(posting).collect()).await;
         assert!(posted.iter().all(Result::is_ok));
-        engine.signal(run, signal(SIGNALS_MAX)).await.expect("there is room for one");
-        let refused = engine.signal(run, signal(0)).await.expect_err("one too many");
+        engine.signal_counted(run, signal(SIGNALS_MAX)).await.expect("there is room for one");
+        let refused = engine.signal_counted(run, signal(0)).await.expect_err("one too many");
         assert_eq!(refused.code(), "too_many_signals");
         assert!(refused.to_string().contains("10000"), "{refused}");
         let mut options = StartOptions::new("remote", "r-1", "sdk", None);

@@ -14,6 +14,7 @@ crate::world::on_every_store! {
     a_timer_rings_after_ninety_nine_years,
     signals_wait_in_order_until_somebody_asks,
     a_repeated_signal_counts_once,
+    a_signal_looks_at_nothing_before_it_is_sent,
     a_start_with_a_signal_starts_or_signals,
     h9_a_signal_for_nobody_is_an_error_and_wedges_nobody,
     r61_a_race_has_one_winner_and_its_loser_is_cancelled,
@@ -75,6 +76,21 @@ async fn a_repeated_signal_counts_once(world: World) {
     assert_eq!(ending(&engine, run).await, RunEnding::Completed(Some(Payload::json("0"))));
     let signals = kinds(&engine, run).await;
     assert_eq!(signals.iter().filter(|kind| **kind == "WorkflowSignalled").count(), 2);
+}
+
+/// The store knows by itself whether there is room for a signal: nobody reads the run first.
+async fn a_signal_looks_at_nothing_before_it_is_sent(world: World) {
+    let engine = world.builder().start().await.expect("the engine starts");
+    let options = StartOptions::new("nobody-has-it", "far-1", QUEUE, None);
+    let run = engine.start(options).await.expect("it begins");
+    let before = world.book.counts();
+    for number in 0..10 {
+        engine.signal(run, numbered("s", number)).await.expect("taken");
+        engine.signal(current("far-1"), numbered("s", number)).await.expect("taken");
+    }
+    let after = world.book.counts();
+    assert_eq!(after.of("post") - before.of("post"), 20);
+    assert_eq!(after.of("read"), before.of("read"));
 }
 
 /// Start-with-signal starts once; while that run is open, the signal goes to it.

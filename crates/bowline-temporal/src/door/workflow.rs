@@ -48,7 +48,7 @@ pub(super) async fn signal(
         request_id: request.request_id.as_str().into(),
         ..Signal::default()
     };
-    space.engine.signal(to, signal).await.map_err(status::of)?;
+    space.engine.signal_counted(to, signal).await.map_err(status::of)?;
     Ok(SignalWorkflowExecutionResponse::default())
 }
 

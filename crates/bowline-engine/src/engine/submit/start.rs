@@ -126,6 +126,7 @@ impl Core {
         if let (Some(Message::Signal(signal)), [first, ..]) =
             (&start.otherwise, &start.birth.events[..])
             && let EventKind::WorkflowStarted(started) = &first.kind
+            && started.rules.signals_max().is_some()
         {
             let to = Address::Current(start.birth.run.namespace, started.workflow_id.clone());
             self.check_signal(&to, signal).await?;
