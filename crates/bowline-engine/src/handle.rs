@@ -188,11 +188,13 @@ impl Engine {
         self.core.terminate(to.into(), cause, details).await
     }
 
-    /// Terminates a run if it is open, and forgets it as soon as nothing of its subtree is left.
+    /// Terminates a run if it is open, and forgets it as soon as nothing of its subtree is left and
+    /// no receipt speaks of it. What was open has a receipt, by which its end can be waited for;
+    /// its rows are kept for as long as that is.
     ///
     /// # Errors
     /// If there is no such run.
-    pub async fn delete(&self, run: RunId, cause: Cause) -> Result<()> {
+    pub async fn delete(&self, run: RunId, cause: Cause) -> Result<Option<ReceiptId>> {
         self.core.delete(run, cause).await
     }
 

@@ -158,6 +158,20 @@ pub(crate) async fn act(host: Arc<Host>, op: Op) {
     }
 }
 
+/// Deletes a program's first run; none if nobody has it.
+async fn delete(host: &Host, engine: &Engine, op: &Op) -> Option<Result<String, Error>> {
+    let run = host.observer.root(op.program)?;
+    host.observer.deletes(run);
+    let deleted = engine.delete(run, Cause::requested("simulated", "client")).await;
+    Some(deleted.map(|receipt| {
+        if let Some(receipt) = receipt {
+            host.observer.receipt(receipt, false);
+            host.observer.terminated(receipt);
+        }
+        said("told")
+    }))
+}
+
 /// How often a client tries.
 const TRIES_MAX: u32 = 1_000;
 
@@ -192,12 +206,10 @@ async fn ask(host: &Host, engine: &Engine, op: &Op) -> Option<String> {
                 said("closed")
             })
         }
-        Request::Delete => {
-            let Some(run) = host.observer.root(op.program) else { return nothing() };
-            let cause = Cause::requested("simulated", "client");
-            host.observer.deletes(run);
-            engine.delete(run, cause).await.map(|()| said("told"))
-        }
+        Request::Delete => match delete(host, engine, op).await {
+            Some(deleted) => deleted,
+            None => return nothing(),
+        },
         Request::Outcome => {
             let Some(run) = host.observer.root(op.program) else { return nothing() };
             engine.outcome(run).await.map(|(_, ending)| format!("{ending:?}"))

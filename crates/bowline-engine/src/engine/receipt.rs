@@ -52,19 +52,25 @@ impl Core {
         }
     }
 
-    /// Terminates a run, and forgets it as soon as nothing of its subtree is left.
-    pub(crate) async fn delete(self: &Arc<Self>, run: RunId, cause: Cause) -> Result<()> {
+    /// Terminates a run, and forgets it as soon as nothing of its subtree is left and no receipt
+    /// speaks of it. What is closed already needs no receipt.
+    pub(crate) async fn delete(
+        self: &Arc<Self>,
+        run: RunId,
+        cause: Cause,
+    ) -> Result<Option<ReceiptId>> {
         let head = self.head(RunKey::Run(run)).await?;
         if head.status.is_open() {
             let cause = Cause { code: Code::Deleted, ..cause };
             return match self.terminate(run.into(), cause, None).await {
+                Ok(receipt) => Ok(Some(receipt)),
                 // All of it is gone already, the receipt too.
-                Ok(_) | Err(Error::NotFound(_)) => Ok(()),
+                Err(Error::NotFound(_)) => Ok(None),
                 Err(error) => Err(error),
             };
         }
         self.post(Posting::Delete { run, now: self.now() }).await?;
         self.bells.sweep.notify_one();
-        Ok(())
+        Ok(None)
     }
 }

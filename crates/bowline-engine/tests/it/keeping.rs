@@ -90,12 +90,15 @@ async fn k17_a_deleted_run_is_gone(world: World) {
     let closed = start(&engine, "w", "closed").await;
     engine.signal(closed, signal("end")).await.expect("taken");
     ending(&engine, closed).await;
-    engine.delete(closed, Cause::requested("tidy", "alice")).await.expect("deleted");
+    let receipt = engine.delete(closed, Cause::requested("tidy", "alice")).await.expect("deleted");
+    assert_eq!(receipt, None, "nothing had to be stopped");
     gone(&engine, closed).await;
     assert!(engine.current("closed").await.is_err(), "its id is free");
     let open = start(&engine, "w", "open").await;
     until(&engine, open, "TurnCompleted").await;
-    engine.delete(open, Cause::requested("tidy", "alice")).await.expect("terminated first");
+    let deleted = engine.delete(open, Cause::requested("tidy", "alice")).await;
+    let receipt = deleted.expect("terminated first").expect("whoever asked has the receipt");
+    assert!(engine.wait(receipt, Phase::Clean).await.expect("it is kept").clean());
     assert!(matches!(ending(&engine, open).await, RunEnding::Terminated(_)));
     assert!(engine.head(open).await.expect("its receipt is kept").deleted);
     world.advance(HOUR);

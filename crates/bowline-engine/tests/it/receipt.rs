@@ -333,12 +333,13 @@ async fn n8_a_deleted_run_stops_and_then_its_rows_go() {
         let run = start(&engine, "fan", "fan-1").await;
         probe.has_begun(1).await;
         let why = bowline_core::Cause::requested("tidy up", "alice");
-        engine.delete(run, why).await.expect("it is taken");
+        let receipt = engine.delete(run, why).await.expect("it is taken").expect("it was open");
         probe.was_told(1).await;
         let codes: Vec<_> = probe.causes()[0].chain().map(|cause| cause.code).collect();
         assert_eq!(codes.last(), Some(&bowline_core::Code::Deleted), "{codes:?}");
         let ended = ending(&engine, run).await;
         assert!(matches!(ended, RunEnding::Terminated(_)), "{ended:?}");
+        comes_clean(&engine, receipt).await;
         stage.passes(60).await;
         let gone = async {
             while engine.head(run).await.is_ok() {

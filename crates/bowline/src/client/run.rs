@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Bowline, CancelCall, CancelOneCall, CancelTree, ClientError, Description, HistoryEvent,
-    Recording, RunError, TerminateCall, UpdateError, start::unreadable,
+    Receipt, Recording, RunError, TerminateCall, UpdateError, start::unreadable,
 };
 use crate::{
     Ended, Give, Outcome, Query, Signal, Update, carry::Carried, ended, failure::Failure, value,
@@ -169,14 +169,19 @@ impl AnyRun {
         CancelOneCall::new(self.clone(), number, reason.into())
     }
 
-    /// Terminates the run if it is open, and deletes it as soon as nothing of it is left.
+    /// Terminates the run if it is open, and deletes it as soon as nothing of it is left and no
+    /// receipt speaks of it. A run that was open has a receipt, as any termination; a closed one
+    /// has none, and goes at once if nothing keeps it.
     ///
     /// # Errors
     /// If there is no such run.
-    pub async fn delete(&self, reason: impl Into<String>) -> Result<(), ClientError> {
+    pub async fn delete(&self, reason: impl Into<String>) -> Result<Option<Receipt>, ClientError> {
         let run = self.newest().await?.run;
         let cause = Cause::requested(reason, "");
-        self.bowline.engine().delete(run, cause).await.map_err(|error| self.missing(error))
+        match self.bowline.engine().delete(run, cause).await {
+            Ok(receipt) => Ok(receipt.map(|id| Receipt::new(self.bowline.clone(), id))),
+            Err(error) => Err(self.missing(error)),
+        }
     }
 
     /// Lets every process try a parked run again.

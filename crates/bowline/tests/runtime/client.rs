@@ -109,8 +109,9 @@ fn runs_are_terminated_deleted_and_listed() {
         t.settle().await;
         run.terminate("no more").await.unwrap().wait(Phase::Clean).await.unwrap();
         assert_eq!(run.describe().await.unwrap().summary.status, Status::Terminated);
-        run.delete("gone").await.unwrap();
-        other.delete("gone too").await.unwrap();
+        assert!(run.delete("gone").await.unwrap().is_none(), "it is closed");
+        let receipt = other.delete("gone too").await.unwrap().expect("it was open");
+        receipt.wait(Phase::Clean).await.unwrap();
         // A receipt keeps what it is about for a month.
         t.advance(DAY * 40).await;
         assert!(run.describe().await.is_err());
