@@ -77,6 +77,10 @@ async fn the_outcome_follows_a_chain_of_fifty_links(world: World) {
         assert_eq!(started.workflow_id.as_str(), "c-1");
     }
     assert_eq!(engine.current("c-1").await.expect("it is there").run, last);
+    let before = world.book.counts().of("read");
+    assert_eq!(engine.outcome(first).await.expect("it has an outcome").0, last);
+    let reads = world.book.counts().of("read") - before;
+    assert!(reads < 10, "{reads} reads: the chain knows its newest run");
 }
 
 /// A signal that comes beside the closing turn is not lost. The turn is decided again and takes it
