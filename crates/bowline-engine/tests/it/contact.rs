@@ -118,5 +118,5 @@ async fn code_that_may_not_run_is_not_polled() {
     go.notify_one();
     let ended = bench.ended().await;
     assert_eq!(steps.load(std::sync::atomic::Ordering::SeqCst), 1);
-    assert_eq!((ended.ending, ended.rung), (Ending::Lost { seen: true }, None::<Rung>));
+    assert_eq!((ended.ending, ended.rung), (Ending::Returned, None::<Rung>), "it has ended here");
 }

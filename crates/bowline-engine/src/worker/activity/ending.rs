@@ -42,11 +42,14 @@ impl Finish {
             (How::Returned(Ok(result)), _) => Ending::Completed(result),
             (How::Returned(Err(failure)), Word::None) => Ending::Failed(failure),
             (How::Panicked(failure), Word::None) => Ending::Failed(*failure),
+            (How::Aborted | How::NeverRan, _) if is_leaking => Ending::Abandoned,
             (_, Word::Cancel | Word::Stop | Word::Drain) if is_leaking => Ending::Abandoned,
             (How::Returned(Err(failure)), Word::Cancel) => Ending::Cancelled(failure.details),
             (_, Word::Cancel) => Ending::Cancelled(None),
-            (How::Vanished, _) | (_, Word::None) => Ending::Lost { seen: true },
-            (_, Word::Drain | Word::Stop) => Ending::Returned,
+            (How::Vanished, _) => Ending::Lost { seen: true },
+            // Who is not polled because its process has lost contact may not have been told yet: it
+            // has surely ended here, or never began.
+            (_, Word::Drain | Word::Stop | Word::None) => Ending::Returned,
         }
     }
 
@@ -126,6 +129,17 @@ mod tests {
             assert_eq!(finish(How::Aborted, word).ending(true), Ending::Abandoned);
         }
         assert_eq!(finish(err(), Word::None).ending(true), Ending::Failed(failure()));
+    }
+
+    /// After an outage longer than a lease the code of an attempt was dropped by its very next
+    /// poll, before anybody had told it why. It counted as lost, which is a try that has failed;
+    /// but nobody knows better than this process that it has ended.
+    #[test]
+    fn what_ended_here_untold_is_handed_back() {
+        for how in [|| How::Aborted, || How::NeverRan] {
+            assert_eq!(finish(how(), Word::None).ending(false), Ending::Returned);
+            assert_eq!(finish(how(), Word::None).ending(true), Ending::Abandoned);
+        }
     }
 
     #[test]
