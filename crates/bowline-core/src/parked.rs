@@ -121,6 +121,9 @@ impl Parked {
         if self.tried.iter().any(|one| one.epoch == epoch) || planted(Defect::ParkedForGood) {
             return MayTry::Never;
         }
+        if self.told_from.is_some() && planted(Defect::MixedBuilds) {
+            return MayTry::Never;
+        }
         let is_other = !build.is_empty() && self.tried.iter().all(|one| one.build != build);
         match self.next {
             _ if is_other => MayTry::Now,

@@ -46,6 +46,10 @@ pub enum Defect {
     ForeignWaker,
     /// A call that is given something else than history says goes unnoticed.
     OtherInput,
+    /// A process that has been out of contact for a lease goes on.
+    LeaseIgnored,
+    /// A run that one of several processes cannot go on with is taken up by no other.
+    MixedBuilds,
 }
 
 impl Defect {
@@ -71,6 +75,8 @@ impl Defect {
         Self::TerminatedEarly,
         Self::ForeignWaker,
         Self::OtherInput,
+        Self::LeaseIgnored,
+        Self::MixedBuilds,
     ];
 
     /// What it is called on a command line.
@@ -96,6 +102,8 @@ impl Defect {
             Self::TerminatedEarly => "terminated-early",
             Self::ForeignWaker => "foreign-waker",
             Self::OtherInput => "other-input",
+            Self::LeaseIgnored => "lease-ignored",
+            Self::MixedBuilds => "mixed-builds",
         }
     }
 }

@@ -225,6 +225,7 @@ impl Host {
         let edition = Edition {
             drifts,
             turned: (life.member as u64 + life.life) % 2 == 1,
+            lacks: lacks >> 2 & 0b11,
             outside: Some(Outside {
                 runtime: self.runtime.clone(),
                 process: line.process.clone(),

@@ -32,20 +32,22 @@ const FOUND: &[(Defect, &str, &[u64])] = &[
     (
         Defect::KilledUntold,
         "a receipt says how far something was pushed, and it was",
-        &[192, 332, 472, 630],
+        &[332, 472, 630, 685],
     ),
     (Defect::RemainderLate, "a receipt names everything that runs", &[1, 2, 4, 9]),
     (Defect::SignalsDropped, "an acknowledged signal is never lost", &[82, 96, 114, 234]),
     (Defect::CutWalk, "a receipt names everything that runs", &[9, 16, 55, 65]),
     (Defect::ChainKept, "what has expired is forgotten", &[41, 82, 234, 261]),
     (Defect::ParkedLadder, "everything settles in time", &[7, 103, 186, 226]),
-    (Defect::ParkedForGood, "mended code goes on by itself", &[745]),
+    (Defect::ParkedForGood, "mended code goes on by itself", &[55, 70, 75, 745]),
     (
         Defect::TerminatedEarly,
         "a termination is answered when its run is closed",
         &[13, 19, 24, 25],
     ),
     (Defect::ForeignWaker, "what is woken from elsewhere is parked", &[664, 1429, 1608, 1971]),
+    (Defect::LeaseIgnored, "no code runs out of contact for a lease", &[2, 169, 236]),
+    (Defect::MixedBuilds, "mended code goes on by itself", &[55, 70, 100]),
     (Defect::OtherInput, "a call is given its own answer", &[148, 226, 629, 969]),
 ];
 

@@ -184,7 +184,7 @@ impl Observer {
 fn said(world: &Arc<World>, run: RunId, events: &[Event]) -> Result<Said, Fault> {
     let mut first = None;
     for (drifts, turned) in [(false, false), (false, true), (true, false), (true, true)] {
-        match said_by(Edition { drifts, turned, outside: None }, world, run, events) {
+        match said_by(Edition { drifts, turned, ..Edition::default() }, world, run, events) {
             Err(Fault::Mismatch(mismatch)) => {
                 first.get_or_insert(Fault::Mismatch(mismatch));
             }

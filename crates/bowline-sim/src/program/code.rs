@@ -1,6 +1,7 @@
 //! The one workflow: it does what the node says that its input names.
 
 use std::{
+    panic::resume_unwind,
     pin::Pin,
     sync::Arc,
     task::{self, Poll},
@@ -12,7 +13,7 @@ use bowline_core::{
     RetryPolicy, RunId, Span, Timeouts,
 };
 use bowline_replay::{
-    Context, Delay, Ended, Handle, LocalFuture, Workflow, join_all, race, try_join_all,
+    Context, Delay, Ended, Handle, LocalFuture, Workflow, join_all, race, try_join_all, unfit,
 };
 
 use tokio::runtime::Handle as Runtime;
@@ -44,6 +45,9 @@ pub(crate) struct Edition {
     pub(crate) drifts: bool,
     /// In which order maps are walked here.
     pub(crate) turned: bool,
+    /// Which activities are not registered in this process, a bit for each: code that calls one
+    /// cannot go on here.
+    pub(crate) lacks: u8,
     /// Where something comes from that no history has.
     pub(crate) outside: Option<Outside>,
 }
@@ -100,6 +104,20 @@ struct At {
     edition: Edition,
     /// The scope around that refunds.
     scope: Option<u32>,
+}
+
+impl At {
+    /// An activity that this process can call by what it has registered, as typed code does. What
+    /// is far needs no code here.
+    fn registered(&self, act: &Act, id: u32) -> ActivitySpec {
+        let spec = activity(act, id);
+        if !act.far && self.edition.lacks >> act.name & 1 == 1 {
+            unfit();
+            // Not a panic of anybody's: nobody is told of it but the engine.
+            resume_unwind(Box::new(format!("{} is not registered", spec.name)));
+        }
+        spec
+    }
 }
 
 fn carry_out(at: At, node: &Node) -> LocalFuture<'static, Done> {
@@ -309,7 +327,7 @@ impl Leaf {
     fn start(&self, at: &At, id: u32) -> Started {
         match self {
             Self::Activity(act) => {
-                let handle = at.ctx.activity(activity(act, id)).start();
+                let handle = at.ctx.activity(at.registered(act, id)).start();
                 let around = at.scope.map(|scope| (handle.number(), scope));
                 at.notes.say(|said| said.inside.extend(around));
                 Started::Activity(handle, id)
@@ -323,7 +341,7 @@ impl Leaf {
 
     fn detach(&self, at: &At, id: u32) {
         match self {
-            Self::Activity(act) => _ = at.ctx.activity(activity(act, id)).detach(),
+            Self::Activity(act) => _ = at.ctx.activity(at.registered(act, id)).detach(),
             Self::Timer(ms) => _ = at.ctx.timer(Duration::from_millis(*ms)).detach(),
             Self::Child { node, close, retries } => {
                 let _ = at.ctx.child(child(node, *close, *retries)).detach();

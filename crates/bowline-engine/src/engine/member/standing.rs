@@ -6,7 +6,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bowline_core::Epoch;
+use bowline_core::{
+    Epoch,
+    planted::{Defect, planted},
+};
 use bowline_store::{Attest, Join, Whom, Witness};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -94,7 +97,8 @@ impl Core {
     /// How much longer this process may run code without having been in contact with the store;
     /// none where others give nobody up for that.
     pub(crate) fn contact_left(&self) -> Option<Duration> {
-        self.store.silence().map(|silent| self.settings.lease.saturating_sub(silent))
+        let silent = self.store.silence().filter(|_| !planted(Defect::LeaseIgnored))?;
+        Some(self.settings.lease.saturating_sub(silent))
     }
 
     /// Whether this process may run code. Who has been out of contact for a lease may have been
