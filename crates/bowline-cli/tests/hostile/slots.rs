@@ -44,7 +44,8 @@ async fn calls_that_are_taken_back_at_once_end_their_connection() {
         sending.send_reset(Reason::CANCEL);
     }
     let ended = soon("the end of the connection", hostile.driver).await.expect("no panic");
+    // Who was still writing may not have read why.
     let why = ended.expect_err("it was ended").reason();
-    assert_eq!(why, Some(Reason::ENHANCE_YOUR_CALM));
+    assert!(why.is_none_or(|why| why == Reason::ENHANCE_YOUR_CALM), "{why:?}");
     is_served(&server.address, "beside").await;
 }
