@@ -3,6 +3,7 @@
 //!
 //! Beside each of them stands a client that means well, and is served.
 
+mod answers;
 mod bytes;
 mod client;
 mod connections;

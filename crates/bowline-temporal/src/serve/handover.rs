@@ -22,7 +22,7 @@ use tonic::{
 };
 
 use super::{arriving::Arriving, calls::Meter, connection::Connection, large};
-use crate::bound::Weight;
+use crate::{bound::Weight, limits};
 
 type Back = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -106,14 +106,21 @@ impl Handover {
         self.0.blob.load(Ordering::Acquire)
     }
 
-    /// Its answer is as large as this.
-    fn answers(&self, bytes: usize) {
+    /// Its answer is as large as this. One that there is no room for does not leave: what was
+    /// taken for it is given back. What is small always leaves.
+    fn answers(&self, bytes: usize) -> Result<(), Status> {
         let held = &*self.0;
-        held.meter.carry(held.connection.as_deref(), bytes);
-        held.bytes.fetch_add(bytes, Ordering::AcqRel);
+        match bytes <= limits::BYTES_OWN {
+            true => {
+                held.meter.carry(held.connection.as_deref(), bytes);
+                held.bytes.fetch_add(bytes, Ordering::AcqRel);
+            }
+            false => self.charge(bytes)?,
+        }
         if let Some(connection) = &held.connection {
             connection.answers();
         }
+        Ok(())
     }
 
     fn connection(&self) -> Option<&Connection> {
@@ -180,9 +187,13 @@ where
         let answering = CALL.scope(handover.clone(), self.service.call(request));
         Box::pin(async move {
             let answer = large::reworded(answering.await?);
+            let bytes = answer.extensions().get().map_or(0, |Outgoing(bytes)| *bytes);
+            let answer = match handover.answers(bytes) {
+                Ok(()) => answer.map(|body| Body::new(Leaving { body, handover })),
+                Err(why) => why.into_http(),
+            };
             meter.answered(method, answer.headers());
-            handover.answers(answer.extensions().get().map_or(0, |Outgoing(bytes)| *bytes));
-            Ok(answer.map(|body| Body::new(Leaving { body, handover })))
+            Ok(answer)
         })
     }
 }
