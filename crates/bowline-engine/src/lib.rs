@@ -23,8 +23,9 @@ pub use engine::{
     follow::RunEnd,
     mortal::{Pace, Rest},
     remote::{
-        Along, Answered, Eager, History, Polled, QueryAnswer, Question, RemoteActivity, RemoteAsk,
-        RemoteHeartbeat, RemoteQuery, RemoteTurn, Taken, Wait, WorkerBeat,
+        Along, Answered, Eager, History, HistoryPage, Polled, QueryAnswer, Question,
+        RemoteActivity, RemoteAsk, RemoteHeartbeat, RemoteQuery, RemoteTurn, Taken, Wait,
+        WorkerBeat,
     },
     submit::{CancelRequest, CancelledOne, Prepared, StartOptions, Started},
     update::UpdateWait,

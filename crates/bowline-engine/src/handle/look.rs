@@ -4,7 +4,7 @@ use bowline_core::{Event, EventId, ReceiptId, RunEnding, RunId, State, WorkflowI
 use bowline_store::{Filter, Head, Leftovers, Page, Phase, Read, RunKey, RunRead, Subtree};
 
 use super::Engine;
-use crate::{History, Result, RunEnd, engine::run::WhenParked};
+use crate::{History, HistoryPage, Result, RunEnd, engine::run::WhenParked};
 
 impl Engine {
     /// Waits until a run is closed; follows the runs that go on in its place.
@@ -89,6 +89,20 @@ impl Engine {
     /// If there is no such run, or its history does not read.
     pub async fn written(&self, run: RunId) -> Result<History> {
         Box::pin(self.core.remote_history(run)).await
+    }
+
+    /// Some of the history of a run: at most so many events, from one on. It costs the same however
+    /// long the history is.
+    ///
+    /// # Errors
+    /// If there is no such run, or these events do not read.
+    pub async fn history_page(
+        &self,
+        run: RunId,
+        from: EventId,
+        most: usize,
+    ) -> Result<HistoryPage> {
+        Box::pin(self.core.history_page(run, from, most)).await
     }
 
     /// Waits until a run's history has an event of this id, or the run is closed.

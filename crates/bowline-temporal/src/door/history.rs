@@ -1,9 +1,9 @@
 //! History, page by page; and the wait for more of it.
 
 use bowline_core::{Event, EventId, RunId};
-use bowline_engine::{History, store::Head};
+use bowline_engine::store::Head;
 use temporalio_protos::temporal::api::{
-    enums::v1::HistoryEventFilterType, history::v1::History as WireHistory, workflowservice::v1::*,
+    enums::v1::HistoryEventFilterType, history::v1::History, workflowservice::v1::*,
 };
 use tonic::Request;
 
@@ -77,35 +77,53 @@ pub(super) async fn page(
             Err(_) => return Ok(waiting(head.run, next)),
         };
     }
-    let History { written, tail } = space.engine.written(head.run).await.map_err(status::of)?;
     if only_close {
-        let last = written.last().filter(|event| event.kind.closes());
+        let last = last(space, &head).await?.filter(|event| event.kind.closes());
         let again = (last.is_none() && request.wait_new_event).then(|| token(head.run, next));
-        let last: Vec<_> = last.into_iter().collect();
+        let last: Vec<_> = last.iter().collect();
         return answer(space, &head, &last, again.unwrap_or_default());
     }
-    let longest = usize::try_from(request.maximum_page_size).unwrap_or(0);
-    let longest = if longest == 0 { limits::HISTORY_PAGE } else { longest };
-    let rest: Vec<_> = written.iter().filter(|event| event.id >= next).collect();
-    let (mut page, mut after) = page_of(&rest, longest.min(limits::HISTORY_PAGE));
+    let longest = longest(request.maximum_page_size);
+    let read = space.engine.history_page(head.run, next, longest).await.map_err(status::of)?;
+    let (mut page, mut after) = page_of(&read.events.iter().collect::<Vec<_>>(), longest);
+    if read.has_more() {
+        after = after.or(read.events.last().map(|event| event.id.plus(1)));
+    }
     match request.wait_new_event {
         // Whoever follows a run hears of each event once, so only of what is written.
-        true => {
-            let is_open = written.last().is_none_or(|event| !event.kind.closes());
-            let end = written.last().map_or(next, |event| event.id.plus(1));
-            after = after.or(is_open.then_some(end));
-        }
+        true => after = after.or(read.is_open.then_some(read.end)),
         // As a whole: its numbers may be those of other events by the time of the next page.
-        false if after.is_none() => page.extend(&tail),
+        false if after.is_none() => page.extend(&read.tail),
         false => {}
     }
     let next_page_token = after.map(|after| token(head.run, after)).unwrap_or_default();
     answer(space, &head, &page, next_page_token)
 }
 
+/// How many events a page has.
+fn longest(asked: i32) -> usize {
+    match usize::try_from(asked).unwrap_or(0) {
+        0 => limits::HISTORY_PAGE,
+        asked => asked.min(limits::HISTORY_PAGE),
+    }
+}
+
+/// The last event that is written.
+async fn last(space: &Space, head: &Head) -> Answer<Option<Event>> {
+    let mut from = EventId(head.next_event.0.saturating_sub(1).max(1));
+    loop {
+        let read = space.engine.history_page(head.run, from, limits::HISTORY_PAGE).await;
+        let mut read = read.map_err(status::of)?;
+        match read.has_more() {
+            true => from = EventId(read.end.0 - 1),
+            false => return Ok(read.events.pop()),
+        }
+    }
+}
+
 fn waiting(run: RunId, next: EventId) -> GetWorkflowExecutionHistoryResponse {
     GetWorkflowExecutionHistoryResponse {
-        history: Some(WireHistory::default()),
+        history: Some(History::default()),
         next_page_token: token(run, next),
         ..Default::default()
     }
@@ -136,12 +154,18 @@ pub(super) async fn page_back(
             (space.engine.head(run).await.map_err(status::of)?, last)
         }
     };
-    let events = space.engine.written(head.run).await.map_err(status::of)?.written;
-    let longest = usize::try_from(request.maximum_page_size).unwrap_or(0);
-    let longest = if longest == 0 { limits::HISTORY_PAGE } else { longest };
-    let rest: Vec<_> = events.iter().rev().filter(|event| event.id <= last).collect();
-    let (page, after) = page_of(&rest, longest.min(limits::HISTORY_PAGE));
-    let next_page_token = after.map(|after| token(head.run, after)).unwrap_or_default();
+    let longest = longest(request.maximum_page_size);
+    // What was acknowledged is taken in, and then stands at the end.
+    let end =
+        space.engine.history_page(head.run, head.next_event, 1).await.map_err(status::of)?.end;
+    let last = last.min(EventId(end.0.saturating_sub(1)));
+    let span = u64::try_from(longest).unwrap_or(u64::MAX);
+    let from = EventId((last.0 + 1).saturating_sub(span).max(1));
+    let read = space.engine.history_page(head.run, from, longest).await.map_err(status::of)?;
+    let rest: Vec<_> = read.events.iter().rev().filter(|event| event.id <= last).collect();
+    let (page, after) = page_of(&rest, longest);
+    let before = (from > EventId(1)).then(|| EventId(from.0 - 1));
+    let next_page_token = after.or(before).map(|after| token(head.run, after)).unwrap_or_default();
     let told = answer(space, &head, &page, next_page_token)?;
     Ok(GetWorkflowExecutionHistoryReverseResponse {
         history: told.history,

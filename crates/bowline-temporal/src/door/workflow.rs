@@ -119,8 +119,9 @@ pub(super) async fn describe(
     let request = request.into_inner();
     let space = &*door.space(&request.namespace).await?;
     let found = space.head(request.execution.as_ref()).await?;
-    // What was acknowledged is shown: reading the history takes it in.
-    let events = space.engine.history(found.run).await.map_err(status::of)?;
+    // What was acknowledged is shown: reading of the history takes it in.
+    let first = space.engine.history_page(found.run, bowline_core::EventId(1), 1).await;
+    let events = first.map_err(status::of)?.events;
     let (head, state) = space.engine.state(found.run).await.map_err(status::of)?;
     // Rows of activities that are over stand among those that are not.
     let read = Read { activities_max: usize::MAX, ..Read::head(RunKey::Run(found.run)) };

@@ -14,6 +14,7 @@ mod fuzz;
 mod lists;
 mod metrics;
 mod namespace;
+mod pages;
 mod started;
 mod table;
 mod told;
