@@ -290,7 +290,7 @@ fn the_run_that_goes_on_takes_what_was_not_looked_at() {
         14 WorkflowContinuedAsNew turn 13 next run7
         + Outstanding timers 5
         > disarm Run(Turn(11, 1)) at 10s
-        > begin run7 Next: 1 WorkflowStarted work | 2 TurnScheduled attempt 1
+        > begin run7 Next: 1 WorkflowStarted work delay 1s
         > disarm Timer(5) at 900s
         > update taken unanswered
         > update shown moves to run7
