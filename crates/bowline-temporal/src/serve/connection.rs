@@ -30,7 +30,7 @@ pub(crate) struct Connection {
     has_called: AtomicBool,
     /// Answers that have not left as a whole.
     leaving: AtomicUsize,
-    /// When something of an answer last left, in milliseconds since it began.
+    /// When bytes of an answer last left, in milliseconds since it began.
     moved: AtomicU64,
     begun: Instant,
 }
@@ -59,15 +59,15 @@ impl Connection {
         }
     }
 
-    /// Something of an answer leaves.
+    /// Bytes of an answer leave.
     pub(super) fn moves(&self) {
         self.moved.store(self.age(), Ordering::Release);
     }
 
-    /// An answer has left, or never will.
+    /// An answer has left, or never will. That says nothing of the others: whoever begins calls and
+    /// takes them back has taken nothing.
     pub(super) fn answered(&self) {
         self.leaving.fetch_sub(1, Ordering::AcqRel);
-        self.moves();
     }
 
     /// There are answers, and for so long nothing of any of them was taken.

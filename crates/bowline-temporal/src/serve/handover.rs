@@ -236,7 +236,9 @@ impl HttpBody for Leaving {
             Poll::Ready(None) => self.handover.left(),
             _ => {}
         }
-        if let (Poll::Ready(_), Some(connection)) = (&polled, self.handover.connection()) {
+        // Only bytes count: an answer without any leaves however little the other side takes.
+        let takes = matches!(&polled, Poll::Ready(Some(Ok(frame))) if frame.is_data());
+        if let Some(connection) = self.handover.connection().filter(|_| takes) {
             connection.moves();
         }
         polled
