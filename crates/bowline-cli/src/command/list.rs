@@ -25,18 +25,29 @@ pub(crate) struct Wanted {
 }
 
 pub(crate) async fn run(site: &Site, wanted: Wanted, print: Printer) -> Result<ExitCode> {
-    let filter = Filter {
+    let mut filter = Filter {
         statuses: wanted.status.map(status).into_iter().collect(),
         name: wanted.workflow.map(Name::from),
         quarantined: wanted.parked.then_some(true),
         limit: wanted.limit,
         ..Filter::default()
     };
-    let page = asking(site, async |engine| Ok(engine.find(filter).await?)).await?;
-    for head in &page.runs {
-        print.line(|| text(head), json(head));
-    }
-    if page.next.is_some() && !print.json {
+    let next = asking(site, async |engine| {
+        // A page has fewer runs than were asked for where much is looked at for each of them.
+        while filter.limit > 0 {
+            let page = engine.find(filter.clone()).await?;
+            for head in &page.runs {
+                print.line(|| text(head), json(head));
+            }
+            filter.limit -= page.runs.len();
+            filter.after = page.next;
+            if filter.after.is_none() {
+                break;
+            }
+        }
+        Ok(filter.after)
+    });
+    if next.await?.is_some() && !print.json {
         print.line(|| format!("(more than {} runs: raise --limit)", wanted.limit), json!(null));
     }
     Ok(ExitCode::SUCCESS)
