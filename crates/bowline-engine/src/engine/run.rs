@@ -147,20 +147,25 @@ impl Core {
         mut follower: Follower,
     ) -> Result<(RunId, RunEnding)> {
         // A chain that has gone on is asked for its newest run: that is one step, however long it
-        // is. What was begun again from an earlier turn is no run that this one went on as.
-        let mut chain = None;
+        // is. What was begun again from an earlier turn is no run that this one went on as; and
+        // what a chain knows as its newest is behind us where a newer one was deleted.
+        let mut gone_on = None;
         loop {
             self.followers.follow_end(&mut follower, run)?;
-            let is_walk = chain.is_none();
-            let head = match self.head(chain.take().map_or(RunKey::Run(run), RunKey::Chain)).await {
+            if let Some((chain, from)) = gone_on.take() {
+                let newest = self.head(RunKey::Chain(chain)).await?;
+                if newest.run != from && newest.forked.is_none() {
+                    run = newest.run;
+                }
+                continue;
+            }
+            let head = match self.head(RunKey::Run(run)).await {
                 // It is kept no longer, but its chain may have gone on.
-                Err(Error::NotFound(_)) if is_walk => self.head(RunKey::Chain(run)).await?,
+                Err(Error::NotFound(_)) => self.head(RunKey::Chain(run)).await?,
                 head => head?,
             };
             if head.run != run {
-                if is_walk || head.forked.is_none() {
-                    run = head.run;
-                }
+                run = head.run;
                 continue;
             }
             let told = match parked {
@@ -168,7 +173,7 @@ impl Core {
                 WhenParked::Wait => None,
             };
             match head.successor {
-                Some(successor) => (run, chain) = (successor, Some(head.first_run)),
+                Some(successor) => (run, gone_on) = (successor, Some((head.first_run, run))),
                 None if !head.status.is_open() => {
                     return Ok((run, Box::pin(self.ending_of(head)).await?));
                 }

@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use bowline_core::{
-    ChildSpec, Code as CauseCode, ContinueAsNew, EventKind, Failure, Initiator, Payload,
+    Cause, ChildSpec, Code as CauseCode, ContinueAsNew, EventKind, Failure, Initiator, Payload,
     RetryPolicy, RetryState, RunEnding, RunId, Span, Status, Time, WorkflowStarted,
 };
-use bowline_engine::{Builder, Engine, StartOptions};
+use bowline_engine::{Builder, Engine, Error, StartOptions};
 use bowline_replay::Ended;
 use bowline_store::Filter;
 
 use crate::world::{
-    Code, QUEUE, World, current, ending, history, idle, kinds, signal, start, text, until,
+    Code, QUEUE, World, current, ending, history, idle, kinds, signal, start, text, until, within,
 };
 
 crate::world::on_every_store! {
     the_outcome_follows_a_chain_of_fifty_links,
+    a_chain_without_its_last_run_has_no_outcome,
     a_signal_beside_continue_as_new_goes_on_with_the_chain,
     a_failed_run_is_tried_again_by_its_policy,
     a_run_timeout_closes_the_run,
@@ -83,6 +84,23 @@ async fn the_outcome_follows_a_chain_of_fifty_links(world: World) {
     assert!(reads < 10, "{reads} reads: the chain knows its newest run");
 }
 
+/// The last run of a chain was deleted: the chain has no outcome any more, and whoever asks is
+/// told.
+async fn a_chain_without_its_last_run_has_no_outcome(world: World) {
+    let engine = countdown(world.builder()).start().await.expect("starts");
+    let first = engine.start(options("countdown", "c-1", "2")).await.expect("starts");
+    let (last, _) = engine.outcome(first).await.expect("it has an outcome");
+    engine.delete(last, Cause::requested("tidy", "alice")).await.expect("deleted");
+    within("its row to go", async {
+        while engine.head(last).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let outcome = within("an answer", engine.outcome(first)).await;
+    assert!(matches!(outcome, Err(Error::NotFound("run"))), "{outcome:?}");
+}
+
 /// A signal that comes beside the closing turn is not lost. The turn is decided again and takes it
 /// in; the code has gone on by then, so the signal goes on with it.
 async fn a_signal_beside_continue_as_new_goes_on_with_the_chain(world: World) {
@@ -108,7 +126,7 @@ async fn a_signal_beside_continue_as_new_goes_on_with_the_chain(world: World) {
     world.book.hold(bowline_store::memory::Method::Commit);
     let commits = world.book.counts().of("commit");
     world.advance(SECOND);
-    crate::world::within("the closing turn", async {
+    within("the closing turn", async {
         while world.book.counts().of("commit") == commits {
             tokio::task::yield_now().await;
         }
@@ -317,13 +335,13 @@ async fn a_chain_outlives_its_first_runs(world: World) {
         .await
         .expect("starts");
     let first = engine.start(options("loop", "l-1", "3")).await.expect("starts");
-    crate::world::within("the last run", async {
+    within("the last run", async {
         while engine.newest(first).await.expect("it is there").link < 4 {
             tokio::task::yield_now().await;
         }
     })
     .await;
-    crate::world::within("the first run to expire", async {
+    within("the first run to expire", async {
         while engine.head(first).await.is_ok() {
             world.advance(HOUR);
             tokio::task::yield_now().await;
