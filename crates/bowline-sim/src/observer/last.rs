@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use bowline_core::{Event, EventId, EventKind, Namespace, RunId, Time};
+use bowline_core::{Event, EventId, EventKind, Namespace, RunId, Time, WorkflowId};
 use bowline_replay::{Fault, Replay};
 use bowline_store::{Filter, Head, Store, Subtree};
 
@@ -115,7 +115,9 @@ impl Observer {
                     .iter()
                     .any(|(_, run)| known.tree(*run).contains(&head.run) || tree.contains(run));
             let below = known.below_of(head.run);
-            let is_open = |other: &Head| other.status.is_open() && below.contains(&other.run);
+            // What has just closed below is noticed by the next sweep.
+            let has_closed = |other: &Head| other.closed_at.is_some_and(|at| at.after(SLACK) < now);
+            let is_open = |other: &Head| !has_closed(other) && below.contains(&other.run);
             let name = known.name(head.run);
             drop(known);
             let is_busy = below.iter().chain([&head.run]).any(|run| self.is_busy(*run));
@@ -214,11 +216,22 @@ type Says = BTreeMap<RunId, Said>;
 type Found = Option<(&'static str, String)>;
 
 impl Known {
-    /// Children have ids of their own: none is ever refused.
+    /// Children have ids of their own: none is ever refused, unless a child of an earlier chain of
+    /// the same workflow id is still there.
     fn refused_child(&self) -> Found {
+        let begins = |event: &Event, id: &WorkflowId| match &event.kind {
+            EventKind::ChildInitiated(child) => child.spec.workflow_id == *id,
+            _ => false,
+        };
         self.runs.values().find_map(|story| {
+            let others = || self.runs.values().filter(|other| other.first != story.first);
             let refused = story.events.iter().find_map(|event| match &event.kind {
-                EventKind::ChildStartFailed(_) => Some(event.id),
+                EventKind::ChildStartFailed(failed) => {
+                    let id = &failed.workflow_id;
+                    let is_taken =
+                        others().any(|other| other.events.iter().any(|own| begins(own, id)));
+                    Some(event.id).filter(|_| !is_taken)
+                }
                 _ => None,
             })?;
             let what = format!("event {refused} of {} refuses a child", story.name);

@@ -6,6 +6,7 @@ use bowline_core::{EventId, ReceiptId, RunId, Rung};
 use bowline_store::{AttemptLine, EndKind, Leftovers, Phase, RunKey, RunLine};
 
 use super::{Known, Observer, probe::Probe};
+use crate::far;
 
 /// A rule that a receipt breaks, and how.
 type Wrong = (&'static str, String);
@@ -21,6 +22,7 @@ impl Observer {
     /// What a receipt says now, and what of it is not true.
     pub(super) fn read_out(&self, receipt: ReceiptId, run: RunId) -> Option<Wrong> {
         let left = self.left(receipt)?;
+        let unheard = self.unheard();
         let mut known = self.known.lock();
         known.reach(phase(left.phase()));
         for line in &left.attempts {
@@ -36,7 +38,18 @@ impl Observer {
         for (_, what) in named.into_iter().filter(|(is_so, _)| *is_so) {
             known.reach(what);
         }
-        known.wrong(&left, run)
+        known.wrong(&left, run, &unheard)
+    }
+
+    /// Runs of which nothing is left but code at a remote worker. Nobody ever heard of its end, and
+    /// nobody who could ever say more keeps the run from expiring.
+    fn unheard(&self) -> BTreeSet<RunId> {
+        let far: BTreeSet<RunId> = {
+            let known = self.known.lock();
+            let far = known.running.values().filter(|probe| probe.life.member >= far::FIRST);
+            far.map(|probe| probe.run).collect()
+        };
+        far.into_iter().filter(|run| self.head(RunKey::Run(*run)).is_none()).collect()
     }
 
     /// A termination was answered: its run is closed.
@@ -53,10 +66,10 @@ impl Observer {
 
 impl Known {
     /// The first word that is not true.
-    fn wrong(&self, left: &Leftovers, run: RunId) -> Option<Wrong> {
+    fn wrong(&self, left: &Leftovers, run: RunId, unheard: &BTreeSet<RunId>) -> Option<Wrong> {
         let tree = self.tree(run);
         let name = self.name(run);
-        let is_asked = |probe: &Probe| tree.contains(&probe.run);
+        let is_asked = |probe: &Probe| tree.contains(&probe.run) && !unheard.contains(&probe.run);
         let runs: Vec<&Probe> = self.running.values().filter(|probe| is_asked(probe)).collect();
         let told = |probe: &Probe| {
             format!(
@@ -142,7 +155,7 @@ impl Known {
             set.range(bounds).next().is_some()
         };
         let home = self.begun.get(&one);
-        let is_far = home.is_some_and(|life| life.member >= crate::far::FIRST);
+        let is_far = home.is_some_and(|life| life.member >= far::FIRST);
         let is_told = any(&self.delivered) || is_far;
         if line.delivered_at.is_some() && !is_told && home.is_some() {
             return Some((TOLD, "it was not told to stop".to_owned()));
