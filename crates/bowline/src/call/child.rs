@@ -52,7 +52,9 @@ impl<T, E> ChildCall<T, E> {
         self
     }
 
-    /// Sets its workflow id. Without one, the id is made of its parent's id and its number.
+    /// Sets its workflow id. Without one, the id is made of its parent's id and its number. If you
+    /// start a workflow again under the id of an earlier run whose detached children may still be
+    /// open, give the children ids of their own: two open runs never share one.
     pub fn id(self, workflow_id: impl Into<String>) -> Self {
         self.with(|spec| spec.workflow_id = workflow_id.into().into())
     }
