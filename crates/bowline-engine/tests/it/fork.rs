@@ -12,7 +12,7 @@ use bowline_core::{Cause, EventId, EventKind, Payload, RunEnding, RunId, Status,
 use bowline_engine::{Builder, Engine, Error};
 
 use crate::world::{
-    Code, World, activity, done, ending, history, idle, signal, start, text, until,
+    Code, World, activity, done, ending, history, idle, signal, start, text, until, within,
 };
 
 crate::world::on_every_store! {
@@ -66,7 +66,7 @@ async fn a_fork_replays_its_prefix_and_decides_the_rest_again(world: World) {
     let run = start(&engine, "summer", "s-1").await;
     until(&engine, run, "ActivityCompleted").await;
     idle(&engine, run).await;
-    crate::world::within("two activities", async {
+    within("two activities", async {
         while calls.load(Ordering::Relaxed) < 2 {
             tokio::task::yield_now().await;
         }
@@ -116,6 +116,12 @@ async fn an_activity_that_was_open_at_the_cut_is_run_again(world: World) {
     world.advance(Duration::from_secs(1));
     until(&engine, run, "TimerFired").await;
     idle(&engine, run).await;
+    within("the first attempt", async {
+        while starts.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     let second = turns(&engine, run).await[1];
     let new = engine.fork(run, second, because()).await.expect("it forks");
     assert!(matches!(ending(&engine, run).await, RunEnding::Terminated(_)));
