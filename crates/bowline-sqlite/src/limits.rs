@@ -62,3 +62,7 @@ pub(crate) const NAMESPACES_MAX: u32 = 1 << 23;
 pub(crate) const BUSY_TRIES: u32 = 3;
 /// How long one of these waits takes unless the settings say otherwise.
 pub(crate) const BUSY: Duration = Duration::from_secs(2);
+/// How often it is looked whether a file that was removed is let go of.
+pub(crate) const TAKEN_LOOKS: usize = 400;
+/// The pause before it is looked again.
+pub(crate) const TAKEN_PAUSE: Duration = Duration::from_millis(5);
