@@ -113,9 +113,10 @@ async fn course(host: &Arc<Host>) {
     // What goes on by itself comes to its end.
     sleep(Duration::from_secs(45)).await;
     host.observer.hung(&world);
-    host.observer.parked(&world);
+    let now = BEGIN.after(host.began.elapsed());
+    host.observer.parked(&world, now);
     if host.has_right_clocks() {
-        host.observer.kept(BEGIN.after(host.began.elapsed()));
+        host.observer.kept(now);
     }
     settle(host).await;
     if host.observer.violation().is_some() {

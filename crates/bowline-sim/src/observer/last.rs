@@ -75,7 +75,7 @@ impl Observer {
 
     /// A run whose code waits for what no history has is parked; and one that the newest code can
     /// go on with is not.
-    pub(crate) fn parked(&self, world: &Arc<World>) {
+    pub(crate) fn parked(&self, world: &Arc<World>, now: Time) {
         for head in self.heads().into_iter().filter(|head| head.status.is_open()) {
             let (name, events) = {
                 let known = self.known.lock();
@@ -88,6 +88,8 @@ impl Observer {
                 self.broke("what is woken from elsewhere is parked", what);
             }
             match (newest, &head.quarantine) {
+                // Its pause is long after many tries.
+                (_, Some(parked)) if parked.next.is_some_and(|next| next.after(SLACK) > now) => {}
                 // What is parked for being woken from elsewhere may be woken so again.
                 (Ok(said), Some(parked))
                     if said.foreign.is_empty() && !world.is_shuffled() && !world.is_foreign() =>
