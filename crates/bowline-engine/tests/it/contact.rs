@@ -28,11 +28,13 @@ async fn process(stage: &Stage, code: Arc<dyn ActivityCode>) -> Process {
     stage.process(builder.activity("work", code)).await
 }
 
-/// Time passes until something has come about.
+/// Time passes until something has come about: slowly, so that the process keeps up. Otherwise its
+/// lease is over again before it has done anything, and every attempt is lost.
 async fn passes_until(stage: &Stage, what: &str, is_so: impl Fn() -> bool) {
     within(what, async {
         while !is_so() {
             stage.advance(1);
+            std::thread::park_timeout(Duration::from_millis(5));
             tokio::task::yield_now().await;
         }
     })
