@@ -18,7 +18,7 @@ use temporalio_protos::temporal::api::{
 };
 use tonic::Code;
 
-use crate::world::{SPACE, World, complete, kinds, named, start};
+use crate::world::{SPACE, World, command, complete, kinds, named, start};
 
 fn searched(name: &str, kind: &str, data: &str) -> Command {
     let metadata = HashMap::from([
@@ -31,11 +31,10 @@ fn searched(name: &str, kind: &str, data: &str) -> Command {
             indexed_fields: HashMap::from([(name.to_owned(), payload)]),
         }),
     };
-    Command {
-        command_type: CommandType::UpsertWorkflowSearchAttributes.into(),
-        attributes: Some(Attributes::UpsertWorkflowSearchAttributesCommandAttributes(upsert)),
-        ..Default::default()
-    }
+    command(
+        CommandType::UpsertWorkflowSearchAttributes,
+        Attributes::UpsertWorkflowSearchAttributesCommandAttributes(upsert),
+    )
 }
 
 #[allow(deprecated)]
@@ -47,11 +46,10 @@ fn signal(namespace: &str, run: &str) -> Command {
         signal_name: "hello".into(),
         ..Default::default()
     };
-    Command {
-        command_type: CommandType::SignalExternalWorkflowExecution.into(),
-        attributes: Some(Attributes::SignalExternalWorkflowExecutionCommandAttributes(signal)),
-        ..Default::default()
-    }
+    command(
+        CommandType::SignalExternalWorkflowExecution,
+        Attributes::SignalExternalWorkflowExecutionCommandAttributes(signal),
+    )
 }
 
 #[allow(deprecated)]
@@ -62,13 +60,10 @@ fn cancel(namespace: &str, run: &str) -> Command {
         run_id: run.into(),
         ..Default::default()
     };
-    Command {
-        command_type: CommandType::RequestCancelExternalWorkflowExecution.into(),
-        attributes: Some(Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(
-            cancel,
-        )),
-        ..Default::default()
-    }
+    command(
+        CommandType::RequestCancelExternalWorkflowExecution,
+        Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(cancel),
+    )
 }
 
 fn nexus() -> Command {
@@ -78,29 +73,26 @@ fn nexus() -> Command {
         operation: "operation".into(),
         ..Default::default()
     };
-    Command {
-        command_type: CommandType::ScheduleNexusOperation.into(),
-        attributes: Some(Attributes::ScheduleNexusOperationCommandAttributes(operation)),
-        ..Default::default()
-    }
+    command(
+        CommandType::ScheduleNexusOperation,
+        Attributes::ScheduleNexusOperationCommandAttributes(operation),
+    )
 }
 
 fn nexus_cancel() -> Command {
     let cancel = RequestCancelNexusOperationCommandAttributes { scheduled_event_id: 5 };
-    Command {
-        command_type: CommandType::RequestCancelNexusOperation.into(),
-        attributes: Some(Attributes::RequestCancelNexusOperationCommandAttributes(cancel)),
-        ..Default::default()
-    }
+    command(
+        CommandType::RequestCancelNexusOperation,
+        Attributes::RequestCancelNexusOperationCommandAttributes(cancel),
+    )
 }
 
 fn fails_without_failure() -> Command {
     let fail = FailWorkflowExecutionCommandAttributes::default();
-    Command {
-        command_type: CommandType::FailWorkflowExecution.into(),
-        attributes: Some(Attributes::FailWorkflowExecutionCommandAttributes(fail)),
-        ..Default::default()
-    }
+    command(
+        CommandType::FailWorkflowExecution,
+        Attributes::FailWorkflowExecutionCommandAttributes(fail),
+    )
 }
 
 /// A command that says what it is, and nothing else.

@@ -2,9 +2,8 @@
 
 use temporalio_protos::temporal::api::{
     command::v1::{
-        CancelWorkflowExecutionCommandAttributes, Command,
-        CompleteWorkflowExecutionCommandAttributes, FailWorkflowExecutionCommandAttributes,
-        command::Attributes,
+        CancelWorkflowExecutionCommandAttributes, CompleteWorkflowExecutionCommandAttributes,
+        FailWorkflowExecutionCommandAttributes, command::Attributes,
     },
     common::v1::{Payload, Payloads},
     enums::v1::{CommandType, ContinueAsNewInitiator},
@@ -14,15 +13,11 @@ use temporalio_protos::temporal::api::{
 };
 use tonic::Code;
 
-use crate::world::{SPACE, World, kinds, named, seconds, start};
+use crate::world::{SPACE, World, command, kinds, named, seconds, start};
 
 fn result(text: &str) -> Payloads {
     let payload = Payload { data: text.as_bytes().to_vec(), ..Default::default() };
     Payloads { payloads: vec![payload] }
-}
-
-fn command(kind: CommandType, attributes: Attributes) -> Command {
-    Command { command_type: kind.into(), attributes: Some(attributes), ..Default::default() }
 }
 
 fn first(turn: &PollWorkflowTaskQueueResponse) -> WorkflowExecutionStartedEventAttributes {

@@ -9,7 +9,7 @@ use temporalio_protos::temporal::api::{
     history::v1::history_event::Attributes as Told,
 };
 
-use crate::world::{SPACE, World, named, start};
+use crate::world::{SPACE, World, command, named, start};
 
 fn signal(control: &str) -> Command {
     // Deprecated on the wire, and what the SDK for Go finds its own commands by.
@@ -20,11 +20,10 @@ fn signal(control: &str) -> Command {
         control: control.into(),
         ..Default::default()
     };
-    Command {
-        command_type: CommandType::SignalExternalWorkflowExecution.into(),
-        attributes: Some(Attributes::SignalExternalWorkflowExecutionCommandAttributes(signal)),
-        ..Default::default()
-    }
+    command(
+        CommandType::SignalExternalWorkflowExecution,
+        Attributes::SignalExternalWorkflowExecutionCommandAttributes(signal),
+    )
 }
 
 fn cancel(control: &str) -> Command {
@@ -34,13 +33,10 @@ fn cancel(control: &str) -> Command {
         control: control.into(),
         ..Default::default()
     };
-    Command {
-        command_type: CommandType::RequestCancelExternalWorkflowExecution.into(),
-        attributes: Some(Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(
-            cancel,
-        )),
-        ..Default::default()
-    }
+    command(
+        CommandType::RequestCancelExternalWorkflowExecution,
+        Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(cancel),
+    )
 }
 
 /// The SDK for Go knows by it which of its commands an event speaks of, both when the request is

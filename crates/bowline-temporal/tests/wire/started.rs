@@ -3,9 +3,8 @@
 
 use temporalio_protos::temporal::api::{
     command::v1::{
-        Command, ContinueAsNewWorkflowExecutionCommandAttributes,
-        FailWorkflowExecutionCommandAttributes, StartChildWorkflowExecutionCommandAttributes,
-        command::Attributes,
+        Command, FailWorkflowExecutionCommandAttributes,
+        StartChildWorkflowExecutionCommandAttributes, command::Attributes,
     },
     common::v1::{Header, Payload, Priority, RetryPolicy, WorkflowType},
     enums::v1::CommandType,
@@ -17,7 +16,7 @@ use temporalio_protos::temporal::api::{
     workflowservice::v1::*,
 };
 
-use crate::world::{QUEUE, SPACE, World, queue, seconds, start};
+use crate::world::{QUEUE, SPACE, World, command, go_on, queue, seconds, start};
 
 fn first(events: &[HistoryEvent]) -> WorkflowExecutionStartedEventAttributes {
     match events.first().and_then(|event| event.attributes.clone()) {
@@ -83,10 +82,6 @@ fn about() -> UserMetadata {
     UserMetadata { summary: Some(payload("short")), details: Some(payload("long")) }
 }
 
-fn command(kind: CommandType, attributes: Attributes) -> Command {
-    Command { command_type: kind.into(), attributes: Some(attributes), ..Default::default() }
-}
-
 #[track_caller]
 fn check(events: &[HistoryEvent]) {
     assert_eq!(first(events).priority, Some(urgent()));
@@ -134,14 +129,7 @@ async fn what_follows_a_run_has_its_priority_and_summary() {
     let world = World::new().await;
     let begun = world.start(said("w")).await;
     let turn = world.turn(SPACE).await;
-    let next = ContinueAsNewWorkflowExecutionCommandAttributes {
-        workflow_type: Some(WorkflowType { name: "flow".into() }),
-        task_queue: Some(queue(QUEUE)),
-        ..Default::default()
-    };
-    let attributes = Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(next);
-    let next = command(CommandType::ContinueAsNewWorkflowExecution, attributes);
-    world.answer(SPACE, &turn, vec![next]).await.expect("it is taken");
+    world.answer(SPACE, &turn, vec![go_on()]).await.expect("it is taken");
     let events = world.history(SPACE, "w").await;
     assert_eq!(first(&events).continued_execution_run_id, begun);
     check(&events);
@@ -153,14 +141,7 @@ async fn a_run_that_follows_at_once_waits_for_the_rest_of_a_second() {
     let world = World::new().await;
     world.start(start(SPACE, "w")).await;
     let turn = world.turn(SPACE).await;
-    let next = ContinueAsNewWorkflowExecutionCommandAttributes {
-        workflow_type: Some(WorkflowType { name: "flow".into() }),
-        task_queue: Some(queue(QUEUE)),
-        ..Default::default()
-    };
-    let attributes = Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(next);
-    let next = command(CommandType::ContinueAsNewWorkflowExecution, attributes);
-    world.answer(SPACE, &turn, vec![next]).await.expect("it is taken");
+    world.answer(SPACE, &turn, vec![go_on()]).await.expect("it is taken");
     let events = world.history(SPACE, "w").await;
     let waits = first(&events).first_workflow_task_backoff.expect("it waits");
     assert_eq!(waits.seconds, 0, "{waits:?}");

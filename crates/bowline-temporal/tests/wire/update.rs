@@ -5,11 +5,8 @@ use std::time::Duration;
 use prost::Name;
 use prost_wkt_types::Any;
 use temporalio_protos::temporal::api::{
-    command::v1::{
-        Command, ContinueAsNewWorkflowExecutionCommandAttributes, ProtocolMessageCommandAttributes,
-        command::Attributes,
-    },
-    common::v1::{WorkflowExecution, WorkflowType},
+    command::v1::{Command, ProtocolMessageCommandAttributes, command::Attributes},
+    common::v1::WorkflowExecution,
     enums::v1::{CommandType, UpdateWorkflowExecutionLifecycleStage as Stage},
     failure::v1::failure::FailureInfo,
     protocol::v1::Message,
@@ -21,7 +18,7 @@ use temporalio_protos::temporal::api::{
 };
 use tonic::{Code, Request, Status};
 
-use crate::world::{QUEUE, SPACE, World, complete, queue, start};
+use crate::world::{SPACE, World, command, complete, go_on, start};
 
 type Answer = Result<UpdateWorkflowExecutionResponse, Status>;
 
@@ -97,24 +94,7 @@ fn completed(id: &str) -> Message {
 /// The command that says where a message has its place.
 fn place(message: &Message) -> Command {
     let here = ProtocolMessageCommandAttributes { message_id: message.id.clone() };
-    Command {
-        command_type: CommandType::ProtocolMessage.into(),
-        attributes: Some(Attributes::ProtocolMessageCommandAttributes(here)),
-        ..Default::default()
-    }
-}
-
-fn go_on() -> Command {
-    let next = ContinueAsNewWorkflowExecutionCommandAttributes {
-        workflow_type: Some(WorkflowType { name: "flow".into() }),
-        task_queue: Some(queue(QUEUE)),
-        ..Default::default()
-    };
-    Command {
-        command_type: CommandType::ContinueAsNewWorkflowExecution.into(),
-        attributes: Some(Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(next)),
-        ..Default::default()
-    }
+    command(CommandType::ProtocolMessage, Attributes::ProtocolMessageCommandAttributes(here))
 }
 
 /// Answers a turn: first what is said about updates, then the rest.

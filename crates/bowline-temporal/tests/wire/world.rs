@@ -10,7 +10,8 @@ use bowline_temporal::{Door, Listening};
 use prost::{Message, Name};
 use temporalio_protos::temporal::api::{
     command::v1::{
-        Command, CompleteWorkflowExecutionCommandAttributes, ScheduleActivityTaskCommandAttributes,
+        Command, CompleteWorkflowExecutionCommandAttributes,
+        ContinueAsNewWorkflowExecutionCommandAttributes, ScheduleActivityTaskCommandAttributes,
         command::Attributes,
     },
     common::v1::{ActivityType, WorkflowExecution, WorkflowType},
@@ -215,14 +216,28 @@ pub(crate) fn start(space: &str, id: &str) -> StartWorkflowExecutionRequest {
     }
 }
 
-pub(crate) fn complete() -> Command {
-    Command {
-        command_type: CommandType::CompleteWorkflowExecution.into(),
-        attributes: Some(Attributes::CompleteWorkflowExecutionCommandAttributes(
-            CompleteWorkflowExecutionCommandAttributes::default(),
-        )),
+pub(crate) fn command(kind: CommandType, attributes: Attributes) -> Command {
+    Command { command_type: kind.into(), attributes: Some(attributes), ..Default::default() }
+}
+
+/// Goes on as a new run of the same kind.
+pub(crate) fn go_on() -> Command {
+    let next = ContinueAsNewWorkflowExecutionCommandAttributes {
+        workflow_type: Some(WorkflowType { name: "flow".into() }),
+        task_queue: Some(queue(QUEUE)),
         ..Default::default()
-    }
+    };
+    let attributes = Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(next);
+    command(CommandType::ContinueAsNewWorkflowExecution, attributes)
+}
+
+pub(crate) fn complete() -> Command {
+    command(
+        CommandType::CompleteWorkflowExecution,
+        Attributes::CompleteWorkflowExecutionCommandAttributes(
+            CompleteWorkflowExecutionCommandAttributes::default(),
+        ),
+    )
 }
 
 pub(crate) fn schedule(id: &str) -> Command {
@@ -236,11 +251,10 @@ pub(crate) fn schedule(id: &str) -> Command {
 }
 
 pub(crate) fn scheduled(activity: ScheduleActivityTaskCommandAttributes) -> Command {
-    Command {
-        command_type: CommandType::ScheduleActivityTask.into(),
-        attributes: Some(Attributes::ScheduleActivityTaskCommandAttributes(activity)),
-        ..Default::default()
-    }
+    command(
+        CommandType::ScheduleActivityTask,
+        Attributes::ScheduleActivityTaskCommandAttributes(activity),
+    )
 }
 
 pub(crate) fn seconds(seconds: i64) -> prost_wkt_types::Duration {
