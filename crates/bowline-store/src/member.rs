@@ -180,6 +180,23 @@ pub struct Renewal {
     pub runs_on: bool,
 }
 
+impl Renewal {
+    /// It is alive, and has nothing to say besides.
+    pub fn new(epoch: Epoch, lease: Duration, now: Time) -> Self {
+        Self {
+            epoch,
+            lease,
+            now,
+            heartbeats: Vec::new(),
+            sightings: Vec::new(),
+            controls: Vec::new(),
+            inventory: false,
+            leave: false,
+            runs_on: false,
+        }
+    }
+}
+
 /// Word of a cancel has come this far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {

@@ -67,17 +67,7 @@ fn lists_take_no_connection_from_those_that_write() {
     let lease = Duration::from_secs(60);
     let join = Join::new("test", lease, NOW);
     let epoch = wait(store.join(join)).expect("it joins").epoch;
-    let renewal = Renewal {
-        epoch,
-        lease,
-        now: NOW,
-        heartbeats: Vec::new(),
-        sightings: Vec::new(),
-        controls: Vec::new(),
-        inventory: false,
-        leave: false,
-        runs_on: false,
-    };
+    let renewal = Renewal::new(epoch, lease, NOW);
     let lock = format!("LOCK TABLE {}.labels IN ACCESS EXCLUSIVE MODE", place.schema());
     let lists = holding(&place, &lock, || {
         let lists: Vec<_> = (0..8).map(|_| store.find(all())).collect();

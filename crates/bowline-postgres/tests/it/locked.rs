@@ -163,17 +163,8 @@ fn beats(store: &PostgresStore, epoch: Epoch, mine: &[ClaimedActivity]) -> Vec<H
         proof: Proof::Native(fence(own)),
         details: None,
     });
-    let renewal = Renewal {
-        epoch,
-        lease: Duration::from_secs(600),
-        now: NOW,
-        heartbeats: heartbeats.collect(),
-        sightings: Vec::new(),
-        runs_on: false,
-        controls: Vec::new(),
-        inventory: false,
-        leave: false,
-    };
+    let renewal = Renewal::new(epoch, Duration::from_secs(600), NOW);
+    let renewal = Renewal { heartbeats: heartbeats.collect(), ..renewal };
     soon("renew", || wait(store.renew(renewal)).expect("it is alive").heartbeats)
 }
 

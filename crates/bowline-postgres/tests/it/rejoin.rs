@@ -23,17 +23,7 @@ fn join(store: &PostgresStore, again: Option<Epoch>) -> bowline_store::Result<Ep
 }
 
 fn renew(store: &PostgresStore, epoch: Epoch) -> bowline_store::Result<()> {
-    let renewal = Renewal {
-        epoch,
-        lease: LEASE,
-        now: NOW,
-        heartbeats: Vec::new(),
-        sightings: Vec::new(),
-        controls: Vec::new(),
-        inventory: false,
-        leave: false,
-        runs_on: false,
-    };
+    let renewal = Renewal::new(epoch, LEASE, NOW);
     wait(store.renew(renewal)).map(drop)
 }
 

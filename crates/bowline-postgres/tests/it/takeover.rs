@@ -137,17 +137,7 @@ impl Member {
     }
 
     fn renew(&self) -> Result<(), Error> {
-        let renewal = Renewal {
-            epoch: self.epoch,
-            lease: LEASE,
-            now: now(),
-            heartbeats: Vec::new(),
-            sightings: Vec::new(),
-            controls: Vec::new(),
-            inventory: false,
-            leave: false,
-            runs_on: false,
-        };
+        let renewal = Renewal::new(self.epoch, LEASE, now());
         wait(self.store.renew(renewal)).map(drop)
     }
 

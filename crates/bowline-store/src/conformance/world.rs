@@ -306,17 +306,7 @@ impl<'h> World<'h> {
     // Members.
 
     pub(super) fn renewal(&self) -> Renewal {
-        Renewal {
-            epoch: self.epoch,
-            lease: LEASE,
-            now: self.now(),
-            heartbeats: Vec::new(),
-            sightings: Vec::new(),
-            controls: Vec::new(),
-            inventory: false,
-            leave: false,
-            runs_on: false,
-        }
+        Renewal::new(self.epoch, LEASE, self.now())
     }
 
     pub(super) fn renew(&self, renewal: Renewal) -> Renewed {
