@@ -12,7 +12,7 @@
 mod codec;
 mod rule;
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use prost::Name;
 
@@ -108,7 +108,7 @@ impl Walk {
         if rule.is_blob && !at.is_free {
             self.blob = self.blob.max(rest.len());
         }
-        let mut entries = 0;
+        let mut entries = BTreeMap::new();
         while !rest.is_empty() {
             let key = varint(&mut rest)?;
             let number = u32::try_from(key >> 3).map_err(|_| Fault::Unreadable)?;
@@ -139,7 +139,7 @@ impl Walk {
         &mut self,
         field: &Field,
         value: &[u8],
-        entries: &mut usize,
+        entries: &mut BTreeMap<u32, usize>,
         at: At,
     ) -> Result<(), Fault> {
         if !at.is_free && value.len() > field.longest {
@@ -148,9 +148,10 @@ impl Walk {
         let Kind::Part(place) = field.kind else { return Ok(()) };
         let rule = &RULES[place];
         if field.most < usize::MAX || rule.is_entry {
-            *entries += 1;
+            let count = entries.entry(field.number).or_insert(0);
+            *count += 1;
             let most = field.most.min(limits::MAP);
-            if *entries > most && !at.is_free {
+            if *count > most && !at.is_free {
                 return Err(Fault::Many(field.name, most));
             }
         }

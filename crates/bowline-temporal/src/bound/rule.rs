@@ -15,7 +15,7 @@ pub(super) struct Rule {
 }
 
 pub(super) struct Field {
-    number: u32,
+    pub(super) number: u32,
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     /// How many bytes it may have.
