@@ -343,6 +343,7 @@ macro_rules! conformance {
             what_was_left_keeps_the_way_to_it
             what_a_link_left_keeps_the_way_to_it
             what_a_link_left_is_named_while_the_newest_is_there
+            what_a_link_left_is_named_while_any_other_is_there
             what_runs_on_keeps_the_way_to_it
         }
         $crate::conformance_group! { $open, shelf:

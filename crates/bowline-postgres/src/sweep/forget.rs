@@ -81,8 +81,9 @@ pub(super) async fn runs(
     let full = |found: &[RunId]| found.len() == looks;
     let (more, before) = (full(&deleted) || full(&expired), room.0);
     let all: BTreeSet<RunId> = deleted.into_iter().chain(expired).collect();
+    let mut look = Look { sweep, chains: BTreeMap::new() };
     for run in all {
-        match may_go(shared, sweep, run).await {
+        match may_go(shared, &mut look, run).await {
             Ok(true) => {}
             Ok(false) => continue,
             Err(Fault::Said(Error::Corrupt { run, corrupt })) => {
@@ -148,48 +149,75 @@ pub(crate) const EXPIRED: &str = "SELECT namespace, run, closed_at FROM @runs \
     WHERE namespace = $1 AND closed_at IS NOT NULL AND closed_at <= $2 \
     AND (closed_at, run) > ($3, $4) ORDER BY closed_at, run LIMIT $5";
 
-async fn may_go(shared: &Shared, sweep: &Sweep, run: RunId) -> Outcome<bool> {
+/// One sweep's look at what has expired.
+struct Look<'a> {
+    sweep: &'a Sweep,
+    /// Whether a chain has a run that stays, for those that were asked about.
+    chains: BTreeMap<RunId, bool>,
+}
+
+async fn may_go(shared: &Shared, look: &mut Look<'_>, run: RunId) -> Outcome<bool> {
     let lent = shared.lend_to_read().await?;
     let db = Db::own(&lent, shared);
     db.begin(leftovers::SNAPSHOT).await?;
-    let may = nothing_keeps(db, sweep, run).await;
+    let may = nothing_keeps(db, look, run).await;
     db.roll_back().await;
     may
 }
 
-async fn nothing_keeps(db: Db<'_>, sweep: &Sweep, run: RunId) -> Outcome<bool> {
+async fn nothing_keeps(db: Db<'_>, look: &mut Look<'_>, run: RunId) -> Outcome<bool> {
     if kept(db, run).await? {
         return Ok(false);
     }
     match leftovers::settled(db, run).await? {
         None => Ok(false),
         Some(Living(false)) => Ok(true),
-        Some(Living(true)) => Ok(!is_watched(db, sweep, run).await?),
+        Some(Living(true)) => Ok(!is_watched(db, look, run).await?),
     }
 }
 
 /// Whether somebody may ask for a receipt that has to name what lives below a run: its parent is
-/// there, or the newest run of its chain, and is not about to go.
-async fn is_watched(db: Db<'_>, sweep: &Sweep, id: RunId) -> Outcome<bool> {
+/// there, or another run of its chain, and is not about to go.
+async fn is_watched(db: Db<'_>, look: &mut Look<'_>, id: RunId) -> Outcome<bool> {
     let Some(own) = run::one(db, id).await? else { return Ok(false) };
     if let Some(above) = &own.origin.parent
         && run::one(db, above.run).await?.is_some()
     {
         return Ok(true);
     }
-    let newest = run::newest(db, own.head.first_run).await?.filter(|newest| *newest != id);
-    let Some(newest) = newest else { return Ok(false) };
-    let sql = "SELECT r.closed_at, l.deleted FROM @runs r \
-               JOIN @labels l ON l.namespace = r.namespace AND l.run = r.run \
-               WHERE r.namespace = $1 AND r.run = $2";
-    let values: [Value<'_>; 2] = [&blob::space(newest), &blob::uuid(newest)];
-    let Some(row) = db.first(sql, &values).await? else { return Ok(false) };
-    let (closed, deleted): (Option<i64>, bool) = (row.try_get(0)?, row.try_get(1)?);
-    if !closed.is_some_and(|closed| deleted || sweep.is_past(newest, Time(closed))) {
-        return Ok(true);
+    let first = own.head.first_run;
+    if let Some(stays) = look.chains.get(&first) {
+        return Ok(*stays);
     }
-    Ok(leftovers::settled(db, newest).await?.is_none())
+    // The run itself is about to go, so that the answer is the same for all that ask.
+    let stays = has_one_that_stays(db, look.sweep, first).await?;
+    look.chains.insert(first, stays);
+    Ok(stays)
 }
+
+/// Whether a chain has a run that does not go with this sweep.
+async fn has_one_that_stays(db: Db<'_>, sweep: &Sweep, first: RunId) -> Outcome<bool> {
+    let mut links = Vec::new();
+    for row in db.rows(LINKS, &[&blob::space(first), &blob::uuid(first)]).await? {
+        let link = blob::run_id(&row, 0)?;
+        let (closed, deleted): (Option<i64>, bool) = (row.try_get(2)?, row.try_get(3)?);
+        if !closed.is_some_and(|closed| deleted || sweep.is_past(link, Time(closed))) {
+            return Ok(true);
+        }
+        links.push(link);
+    }
+    for link in links {
+        if leftovers::settled(db, link).await?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The runs of a chain; its first one does not name it.
+pub(crate) const LINKS: &str = "SELECT r.namespace, r.run, r.closed_at, l.deleted FROM @labels l \
+    JOIN @runs r ON r.namespace = l.namespace AND r.run = l.run \
+    WHERE l.namespace = $1 AND (l.chain = $2 OR l.run = $2)";
 
 /// Whether a receipt tells about a run: one of its chain, or of a chain above.
 async fn kept(db: Db<'_>, run: RunId) -> Outcome<bool> {

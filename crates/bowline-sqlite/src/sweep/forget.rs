@@ -70,8 +70,9 @@ pub(super) fn runs(
     let expired = expired(tx, sweep, looks)?;
     let full = |found: &[i64]| found.len() as i64 == looks;
     let (more, before) = (full(&deleted) || full(&expired), room.0);
+    let mut look = Look { sweep, chains: BTreeMap::new() };
     for key in deleted.into_iter().chain(expired) {
-        match may_go(tx, sweep, key) {
+        match may_go(tx, &mut look, key) {
             Ok(None) => continue,
             Ok(Some(_)) if room.spend(1) => return Ok(true),
             Ok(Some(run)) => bury(tx, run)?,
@@ -85,8 +86,15 @@ pub(super) fn runs(
     Ok(more && room.0 < before)
 }
 
+/// One sweep's look at what has expired.
+struct Look<'a> {
+    sweep: &'a Sweep,
+    /// Whether a chain has a run that stays, for those that were asked about.
+    chains: BTreeMap<RunId, bool>,
+}
+
 /// The run behind a key, if nothing keeps it.
-fn may_go(tx: &mut Tx<'_>, sweep: &Sweep, key: i64) -> Outcome<Option<RunId>> {
+fn may_go(tx: &mut Tx<'_>, look: &mut Look<'_>, key: i64) -> Outcome<Option<RunId>> {
     let Some(label) = run::label_at(tx.db, key)? else { return Ok(None) };
     let run = label.run;
     if tx.find(run)?.is_none() || kept(tx, run)? {
@@ -94,33 +102,52 @@ fn may_go(tx: &mut Tx<'_>, sweep: &Sweep, key: i64) -> Outcome<Option<RunId>> {
     }
     let may = match leftovers::settled(tx.db, run)? {
         None => false,
-        Some(Living(lives)) => !lives || !is_watched(tx, sweep, &label)?,
+        Some(Living(lives)) => !lives || !is_watched(tx, look, &label)?,
     };
     Ok(Some(run).filter(|_| may))
 }
 
 /// Whether somebody may ask for a receipt that has to name what lives below a run: its parent is
-/// there, or the newest run of its chain, and is not about to go.
-fn is_watched(tx: &mut Tx<'_>, sweep: &Sweep, label: &Label) -> Outcome<bool> {
+/// there, or another run of its chain, and is not about to go.
+fn is_watched(tx: &mut Tx<'_>, look: &mut Look<'_>, label: &Label) -> Outcome<bool> {
     if let Some(above) = &label.origin.parent
         && tx.label(above.run)?.is_some()
     {
         return Ok(true);
     }
-    let newest = run::newest(tx.db, label.origin.first_run)?.filter(|key| *key != label.key);
-    let Some(key) = newest else { return Ok(false) };
-    let sql = "SELECT closed_at, deleted FROM labels WHERE key = ?";
-    let found = tx.db.first(sql, [key], |row| {
-        let (closed, deleted): (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
-        Ok((closed, deleted.is_some()))
+    let first = label.origin.first_run;
+    if let Some(stays) = look.chains.get(&first) {
+        return Ok(*stays);
+    }
+    // The run itself is about to go, so that the answer is the same for all that ask.
+    let stays = has_one_that_stays(tx, look.sweep, first)?;
+    look.chains.insert(first, stays);
+    Ok(stays)
+}
+
+/// Whether a chain has a run that does not go with this sweep.
+fn has_one_that_stays(tx: &Tx<'_>, sweep: &Sweep, first: RunId) -> Outcome<bool> {
+    // The first run of a chain does not name it.
+    let sql = "SELECT key, closed_at, deleted FROM labels INDEXED BY labels_chain \
+               WHERE chain = ?1 AND namespace = ?2 UNION ALL \
+               SELECT key, closed_at, deleted FROM labels INDEXED BY labels_uuid \
+               WHERE uuid = ?1 AND namespace = ?2";
+    let values = params![first.uuid.to_be_bytes(), first.namespace.0];
+    let links = tx.db.all(sql, values, |row| {
+        let (closed, deleted): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+        Ok((row.get::<_, i64>(0)?, closed.map(Time), deleted.is_some()))
     })?;
-    let Some((closed, deleted)) = found else { return Ok(false) };
-    let past = |closed| deleted || sweep.is_past(label.run, Time(closed));
-    if !closed.is_some_and(past) {
+    let goes = |closed: Time, deleted: bool| deleted || sweep.is_past(first, closed);
+    if links.iter().any(|(_, closed, deleted)| !closed.is_some_and(|at| goes(at, *deleted))) {
         return Ok(true);
     }
-    let Some(newest) = run::label_at(tx.db, key)? else { return Ok(false) };
-    Ok(leftovers::settled(tx.db, newest.run)?.is_none())
+    for (key, ..) in links {
+        let Some(link) = run::label_at(tx.db, key)? else { continue };
+        if leftovers::settled(tx.db, link.run)?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn deleted(tx: &mut Tx<'_>, looks: i64) -> Outcome<Vec<i64>> {

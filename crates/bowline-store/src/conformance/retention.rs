@@ -301,6 +301,31 @@ pub fn what_a_link_left_is_named_while_the_newest_is_there(harness: &dyn Harness
     assert!(!world.exists(first) && !world.exists(second) && world.exists(alone));
 }
 
+/// An early run of a chain may be kept although the newest one has gone: something below it has
+/// still to stop. It can be asked about, so what another early run has let go of is named too. Only
+/// the newest run was looked for, and an earlier one was forgotten as soon as that had expired.
+pub fn what_a_link_left_is_named_while_any_other_is_there(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let first = world.start("a");
+    let birth_of = |id: &str| birth(world.run_id(), id, world.now());
+    let (child, busy) = (birth_of("child"), birth_of("busy"));
+    let (second, third) = (birth_of("a"), birth_of("a"));
+    let (alone, below, middle, newest) = (child.run, busy.run, second.run, third.run);
+    world.run_turn(first, |turn| turn.child(child, ParentClose::Abandon));
+    world.run_turn(first, |turn| turn.continue_as(second));
+    world.run_turn(middle, |turn| turn.child(busy, ParentClose::Cancel));
+    world.run_turn(middle, |turn| turn.continue_as(third));
+    world.close(newest, Status::Completed);
+    world.tick(7_200);
+    world.sweep_for(HOUR);
+    assert!(world.exists(middle) && !world.exists(newest), "only one has still to wait");
+    let left = world.leftovers(middle).remainder().left;
+    assert_eq!(left.iter().map(|line| line.run).collect::<Vec<_>>(), [alone]);
+    world.close(below, Status::Cancelled);
+    world.sweep_for(HOUR);
+    assert!(!world.exists(first) && !world.exists(middle) && world.exists(alone));
+}
+
 /// Code that runs on in a process, or of a process that fell silent, is named by the receipts of
 /// all runs above it: its run is there as long as they are. A remote attempt of which nobody has
 /// heard keeps nothing: there is nobody who could ever say more.

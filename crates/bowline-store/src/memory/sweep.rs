@@ -9,7 +9,7 @@ use bowline_core::{
 
 use super::{Data, leftovers::Living};
 use crate::{
-    Head, Result, RunKey, Sweep, Swept, keeps_row, learn,
+    Head, Result, Sweep, Swept, keeps_row, learn,
     ready::{Change, Mark},
     silent_since,
 };
@@ -155,13 +155,14 @@ impl Data {
     }
 
     /// Whether somebody may ask for a receipt that has to name what lives below a run: its parent
-    /// is there, or the newest run of its chain, and is not about to go.
+    /// is there, or another run of its chain, and is not about to go.
     fn is_watched(&self, run: RunId, sweep: &Sweep) -> bool {
         let Ok(row) = self.rows.run(run) else { return false };
         let above = self.rows.above(row).and_then(|(parent, _)| self.rows.runs.get(&parent));
-        let newest = self.rows.key(&RunKey::Chain(row.head.first_run)).map(|row| &row.head);
         let goes = |head: &Head| has_expired(sweep, head) && self.settled(head.run).is_some();
-        above.is_some() || newest.is_some_and(|head| head.run != run && !goes(head))
+        let mut chain = self.rows.chains.get(&row.head.first_run).into_iter().flatten();
+        let stays = |link: &RunId| self.rows.runs.get(link).is_some_and(|row| !goes(&row.head));
+        above.is_some() || chain.any(|link| *link != run && stays(link))
     }
 
     /// Whether a run of its chain is open.
