@@ -112,6 +112,11 @@ impl Observer {
         known.trace.tell(now, || fact(&name));
     }
 
+    /// How many attempts have begun, ever.
+    pub(crate) fn begun(&self) -> usize {
+        self.known.lock().begun.len()
+    }
+
     /// A future of a member is polled.
     pub(crate) fn polled(&self, life: Life, n: u64) {
         let mut known = self.known.lock();

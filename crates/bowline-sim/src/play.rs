@@ -129,9 +129,15 @@ async fn course(host: &Arc<Host>) {
 
 /// Whatever is still open is cancelled, and must close.
 async fn settle(host: &Arc<Host>) {
-    let until = Instant::now() + SETTLE_MAX;
-    let (mut nth, mut asked) = (0, Vec::new());
+    let latest = Instant::now() + 10 * SETTLE_MAX;
+    let mut until = Instant::now() + SETTLE_MAX;
+    let (mut nth, mut asked, mut begun) = (0, Vec::new(), host.observer.begun());
     loop {
+        // Where more is queued than workers can do at once, it takes as long as that takes.
+        if host.observer.begun() > begun {
+            begun = host.observer.begun();
+            until = latest.min(Instant::now() + SETTLE_MAX);
+        }
         for head in host.observer.heads() {
             if head.status.is_open() && !asked.contains(&head.run) {
                 nth += 1;

@@ -54,7 +54,8 @@ fn candidates(world: &World) -> Vec<World> {
     if world.cached.iter().any(|cached| *cached != CACHED) {
         add(&|world| world.cached.clear());
     }
-    if world.far > 0 {
+    // Where there was one, something may wait for one.
+    if world.far > 1 {
         add(&|world| world.far -= 1);
     }
     if world.members > 1 {

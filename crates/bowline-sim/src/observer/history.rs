@@ -122,6 +122,23 @@ fn is_close(kind: &EventKind) -> bool {
 }
 
 impl Known {
+    /// A run begins that was begun before, and forgotten since: by a clock that is far ahead its
+    /// retention was over before the request that began it had been answered, and was repeated.
+    fn forget(&mut self, run: RunId) {
+        if self.runs.remove(&run).is_none() {
+            return;
+        }
+        self.reach("a forgotten run begins again");
+        self.order.retain(|own| *own != run);
+        self.begun.retain(|(own, ..), _| *own != run);
+        self.ended.retain(|(own, _), _| *own != run);
+        self.signals.retain(|_, (own, _)| *own != run);
+        self.updates.retain(|_, own| *own != run);
+        for attempts in [&mut self.delivered, &mut self.observed, &mut self.completed] {
+            attempts.retain(|(own, ..)| *own != run);
+        }
+    }
+
     fn born(&mut self, run: RunId, events: &[Event]) -> std::result::Result<bool, String> {
         let Some(first) = events.first() else { return Ok(false) };
         if !self.runs.contains_key(&run) {
@@ -148,6 +165,9 @@ impl Observer {
             match (posting, answer) {
                 (Posting::Start(start), Ok(Posted::Started(run) | Posted::Repeated(run))) => {
                     let birth = &start.birth;
+                    if matches!(answer, Ok(Posted::Started(_))) {
+                        self.known.lock().forget(*run);
+                    }
                     let born =
                         (birth.run == *run).then(|| self.known.lock().born(*run, &birth.events));
                     self.grew(*run, born.unwrap_or(Ok(false)));
