@@ -30,7 +30,7 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
     let at = |place| Site { place, schema: named, connections: None };
     match args.command {
         Command::Demo { keep, worker } => {
-            demo::run(demo::Options { json: args.json, keep, worker }).await
+            demo::run(demo::DemoOptions { json: args.json, keep, worker }).await
         }
         Command::List { store, status, workflow, parked, limit } => {
             let wanted = list::Wanted { status, workflow, parked, limit: limit.into() };

@@ -232,7 +232,7 @@ impl Draft {
         &mut self,
         answer: decide::turn::TurnAnswer,
         inbox: &[Received],
-    ) -> Result<decide::turn::Verdict, Refusal> {
+    ) -> Result<decide::turn::TurnVerdict, Refusal> {
         decide::turn::answer(self, answer, inbox)
     }
 

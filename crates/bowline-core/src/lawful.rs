@@ -53,7 +53,7 @@ pub struct Lawful {
     children: child::Children,
     externals: external::Externals,
     updates: update::Updates,
-    requests: request::Requests,
+    requests: request::KnownRequests,
     promised: note::Promised,
 }
 

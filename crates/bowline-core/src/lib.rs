@@ -43,7 +43,7 @@ pub use activity::*;
 pub use cause::{Cause, Code};
 pub use codec::{Batch, Corrupt};
 pub use command::*;
-pub use decide::turn::{FailTurn, StartTurn, TurnAnswer, Verdict as TurnVerdict};
+pub use decide::turn::{FailTurn, StartTurn, TurnAnswer, TurnVerdict};
 pub use decide::{Begin, begin, begin_with, check, fork};
 pub use draft::{Decided, Draft};
 pub use effect::*;

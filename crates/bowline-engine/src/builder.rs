@@ -9,7 +9,7 @@ use bowline_store::Store;
 use crate::{
     Engine, Error, Result,
     clock::{Clock, SystemClock},
-    engine::{Core, Doors, Pacing, Settings, mortal::Pace},
+    engine::{Doors, EngineInner, Pacing, Settings, killable::Pace},
     host::{Host, System},
     ids::{Ids, RandomIds},
     limits,
@@ -236,7 +236,7 @@ impl Builder {
             host: self.host,
             presume: self.presume,
         };
-        let core = Core::open(self.store, self.clock, self.ids, settings).await?;
+        let inner = EngineInner::open(self.store, self.clock, self.ids, settings).await?;
         let setup = Setup {
             identity: self.identity,
             queues: self.queues,
@@ -248,8 +248,8 @@ impl Builder {
             crash_file: self.crash_file,
             probe: self.probe,
         };
-        let worker = Worker::start(&core, setup).await?;
-        Ok(Engine::new(core, worker))
+        let worker = Worker::start(&inner, setup).await?;
+        Ok(Engine::new(inner, worker))
     }
 }
 

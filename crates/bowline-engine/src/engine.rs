@@ -1,19 +1,20 @@
 //! The half of the house that never runs user code: it reads, decides, writes and tells.
 //!
-//! One [`Core`] is shared by the doors, which ask, and by the worker, which claims and settles.
+//! One [`EngineInner`] is shared by the doors, which ask, and by the worker, which claims and
+//! settles.
 
 mod ahead;
 pub(crate) mod alarm;
 pub(crate) mod control;
-pub(crate) mod desk;
-pub(crate) mod fellow;
+pub(crate) mod exchange;
 pub(crate) mod fence;
 pub(crate) mod follow;
 pub(crate) mod intake;
+pub(crate) mod killable;
 pub(crate) mod member;
-pub(crate) mod mortal;
 pub(crate) mod net;
 pub(crate) mod parked;
+pub(crate) mod peer;
 pub(crate) mod receipt;
 pub(crate) mod recover;
 pub(crate) mod remote;
@@ -38,7 +39,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{Result, Schedules, clock::Clock, host::Host, ids::Ids, metrics::Meter};
 
 /// What the whole engine shares.
-pub(crate) struct Core {
+pub(crate) struct EngineInner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
@@ -52,7 +53,7 @@ pub(crate) struct Core {
     /// Fires when the engine shuts down.
     pub(crate) stopping: CancellationToken,
     /// Set if this engine can be killed.
-    pub(crate) mortal: Option<mortal::Mortal>,
+    pub(crate) killable: Option<killable::Killable>,
     /// Who waits for runs to change.
     pub(crate) followers: Arc<follow::Followers>,
     /// Who waits for updates to be answered.
@@ -60,17 +61,17 @@ pub(crate) struct Core {
     /// How cancels and stops reach workers.
     pub(crate) control: control::Control,
     /// The local worker, if there is one.
-    pub(crate) local: desk::Place,
+    pub(crate) local: exchange::WorkerLink,
     /// Remote workers that wait for turns, activities or notices.
     pub(crate) polls: remote::Polls,
     /// Remote runs that were decided about lately.
-    pub(crate) hands: remote::Hands,
+    pub(crate) known_runs: remote::KnownRuns,
     /// What is known of remote workers.
-    pub(crate) crew: remote::Crew,
+    pub(crate) workers: remote::RemoteWorkers,
     /// Questions to runs whose code is at remote workers.
     pub(crate) queries: remote::Queries,
     /// Wakes the loops below.
-    pub(crate) bells: watch::Bells,
+    pub(crate) bells: watch::EngineBells,
     /// What is looked at even if every hint was lost.
     pub(crate) net: net::Net,
     /// What reads schedules, once a door has brought it.
@@ -110,7 +111,7 @@ pub(crate) struct Settings {
 
 /// Who says when futures are polled, if anybody does.
 #[derive(Clone, Default)]
-pub(crate) struct Pacing(pub(crate) Option<Arc<dyn mortal::Pace>>);
+pub(crate) struct Pacing(pub(crate) Option<Arc<dyn killable::Pace>>);
 
 impl std::fmt::Debug for Pacing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -118,7 +119,7 @@ impl std::fmt::Debug for Pacing {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Enters the store and starts the loops that keep time, sweep and listen.
     pub(crate) async fn open(
         store: Arc<dyn Store>,
@@ -139,11 +140,11 @@ impl Core {
         let runtime = Handle::current();
         let spaces = space::Spaces::default();
         spaces.keep(settings.namespace, settings.retention);
-        let mortal = settings.in_step.then(|| {
+        let killable = settings.in_step.then(|| {
             let pace = settings.pace.0.clone();
-            mortal::Mortal::new(runtime.clone(), pace)
+            killable::Killable::new(runtime.clone(), pace)
         });
-        let core = Arc::new(Self {
+        let inner = Arc::new(Self {
             store,
             clock,
             ids,
@@ -152,33 +153,33 @@ impl Core {
             runtime,
             background: TaskTracker::new(),
             stopping: CancellationToken::new(),
-            mortal,
+            killable,
             followers,
             meter: Meter::default(),
             updates,
             control: control::Control::default(),
-            local: desk::Place::default(),
+            local: exchange::WorkerLink::default(),
             polls: remote::Polls::default(),
-            hands: remote::Hands::default(),
-            crew: remote::Crew::default(),
+            known_runs: remote::KnownRuns::default(),
+            workers: remote::RemoteWorkers::default(),
             queries: remote::Queries::default(),
-            bells: watch::Bells::default(),
+            bells: watch::EngineBells::default(),
             net: net::Net::default(),
             spaces,
             schedules: OnceLock::new(),
             fences: fence::Fences::default(),
             past: AtomicU64::new(0),
         });
-        core.spawn(sweep::run(core.clone()));
-        core.spawn(alarm::run(core.clone()));
-        core.spawn(intake::run(core.clone()));
-        core.spawn(member::run(core.clone()));
-        core.spawn(fellow::run(core.clone()));
-        core.spawn(remote::look::run(core.clone()));
-        core.spawn(watch::run(core.clone(), hints));
+        inner.spawn(sweep::run(inner.clone()));
+        inner.spawn(alarm::run(inner.clone()));
+        inner.spawn(intake::run(inner.clone()));
+        inner.spawn(member::run(inner.clone()));
+        inner.spawn(peer::run(inner.clone()));
+        inner.spawn(remote::look::run(inner.clone()));
+        inner.spawn(watch::run(inner.clone(), hints));
         // Who waits at shared doors may wait for what an engine wrote that died before it told.
-        core.followers.tell_all();
-        Ok(core)
+        inner.followers.tell_all();
+        Ok(inner)
     }
 
     /// Runs something in the background until the engine stops.
@@ -190,8 +191,8 @@ impl Core {
     /// Runs something that must be finished, even while the engine stops: a write whose answer
     /// somebody needs.
     pub(crate) fn finish(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
-        match &self.mortal {
-            Some(mortal) => self.background.spawn_on(mortal.bind(work), &self.runtime),
+        match &self.killable {
+            Some(killable) => self.background.spawn_on(killable.bind(work), &self.runtime),
             None => self.background.spawn_on(work, &self.runtime),
         };
     }

@@ -1,10 +1,10 @@
 //! The engine as doors see it: everything that can be asked of it.
 
-mod crew;
 mod look;
 mod member;
 mod remote;
 mod space;
+mod workers;
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,22 +17,22 @@ use bowline_store::{Filter, Posted, Store};
 use crate::{
     Builder, CancelRequest, CancelledOne, Metrics, Prepared, QueueOptions, Result, RunEnd,
     Schedules, StartOptions, Started, UpdateWait,
-    engine::{Core, Doors},
+    engine::{Doors, EngineInner},
     worker::Worker,
 };
 
 /// A running engine. Cheap to clone; [`Engine::close`] ends it for all clones.
 #[derive(Clone)]
 pub struct Engine {
-    core: Arc<Core>,
+    inner: Arc<EngineInner>,
     worker: Arc<Worker>,
     namespace: Namespace,
 }
 
 impl Engine {
-    pub(crate) fn new(core: Arc<Core>, worker: Arc<Worker>) -> Self {
-        let namespace = core.settings.namespace;
-        Self { core, worker, namespace }
+    pub(crate) fn new(inner: Arc<EngineInner>, worker: Arc<Worker>) -> Self {
+        let namespace = inner.settings.namespace;
+        Self { inner, worker, namespace }
     }
 
     /// An engine on a store, to be told what to run.
@@ -42,7 +42,7 @@ impl Engine {
 
     /// This moment, by the engine's clock.
     pub fn now(&self) -> Time {
-        self.core.now()
+        self.inner.now()
     }
 
     /// Starts a run, or answers with the run that serves instead.
@@ -50,7 +50,7 @@ impl Engine {
     /// # Errors
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn start(&self, options: StartOptions) -> Result<RunId> {
-        Ok(Box::pin(self.core.start(self.namespace, options)).await?.run)
+        Ok(Box::pin(self.inner.start(self.namespace, options)).await?.run)
     }
 
     /// As [`start`](Self::start), with the run's [end](Self::ended) if it is a new one. Whoever
@@ -59,7 +59,7 @@ impl Engine {
     /// # Errors
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn start_followed(&self, options: StartOptions) -> Result<(RunId, Option<RunEnd>)> {
-        Box::pin(self.core.start_followed(self.namespace, options)).await
+        Box::pin(self.inner.start_followed(self.namespace, options)).await
     }
 
     /// As [`start`](Self::start), saying also whether the run is a new one.
@@ -67,12 +67,12 @@ impl Engine {
     /// # Errors
     /// If the options are not acceptable, or the workflow id is taken.
     pub async fn begin(&self, options: StartOptions) -> Result<Started> {
-        Box::pin(self.core.start(self.namespace, options)).await
+        Box::pin(self.inner.start(self.namespace, options)).await
     }
 
     /// An id for a run that is about to be.
     pub fn mint(&self) -> RunId {
-        self.core.new_run_in(self.namespace)
+        self.inner.new_run_in(self.namespace)
     }
 
     /// Sends a signal.
@@ -80,7 +80,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run, or it is closed.
     pub async fn signal(&self, to: impl Into<Address>, signal: Signal) -> Result<RunId> {
-        self.core.signal(to.into(), signal).await
+        self.inner.signal(to.into(), signal).await
     }
 
     /// The same for a door to runs under remote rules, which take only so many signals in their
@@ -89,7 +89,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run, it is closed, or it has had too many.
     pub async fn signal_counted(&self, to: impl Into<Address>, signal: Signal) -> Result<RunId> {
-        self.core.signal_counted(to.into(), signal).await
+        self.inner.signal_counted(to.into(), signal).await
     }
 
     /// Asks a run to cancel, with clean-up. The request is durable when this returns. A run that
@@ -102,7 +102,7 @@ impl Engine {
         to: impl Into<Address>,
         request: CancelRequest,
     ) -> Result<ReceiptId> {
-        self.core.cancel(to.into(), request).await
+        self.inner.cancel(to.into(), request).await
     }
 
     /// Builds a start that is sent with a transaction of the application's own.
@@ -111,8 +111,8 @@ impl Engine {
     /// If the options are not acceptable. That the workflow id is taken is said by the answer to
     /// the posting.
     pub fn prepare_start(&self, options: StartOptions) -> Result<Prepared<RunId>> {
-        self.core.is_open()?;
-        self.core.prepare_start(self.namespace, options)
+        self.inner.is_open()?;
+        self.inner.prepare_start(self.namespace, options)
     }
 
     /// Builds a signal that is sent with a transaction of the application's own.
@@ -124,8 +124,8 @@ impl Engine {
         to: impl Into<Address>,
         signal: Signal,
     ) -> Result<Prepared<RunId>> {
-        self.core.is_open()?;
-        self.core.prepare_signal(to.into(), signal)
+        self.inner.is_open()?;
+        self.inner.prepare_signal(to.into(), signal)
     }
 
     /// Builds a cancel that is sent with a transaction of the application's own. Its receipt can
@@ -138,14 +138,14 @@ impl Engine {
         to: impl Into<Address>,
         request: CancelRequest,
     ) -> Result<Prepared<ReceiptId>> {
-        self.core.is_open()?;
-        self.core.prepare_cancel(to.into(), request)
+        self.inner.is_open()?;
+        self.inner.prepare_cancel(to.into(), request)
     }
 
     /// A transaction with this posting is committed. The store's hints have told whoever works on
     /// it; this makes sure that it is looked at even if they were lost.
     pub fn posted(&self, posted: &Posted) {
-        self.core.posted(posted);
+        self.inner.posted(posted);
     }
 
     /// Cancels one activity, timer or child of a run; its code sees an outcome and goes on. A
@@ -161,7 +161,7 @@ impl Engine {
         target: EventId,
         request: CancelRequest,
     ) -> Result<CancelledOne> {
-        Box::pin(self.core.cancel_one(run, target, request)).await
+        Box::pin(self.inner.cancel_one(run, target, request)).await
     }
 
     /// Closes a run without asking its code. It is closed when this returns: listed so, and its
@@ -172,7 +172,7 @@ impl Engine {
     /// If there is no such run; or if it could not be closed within half a minute. The request is
     /// durable then, and is carried out as soon as that can be.
     pub async fn terminate(&self, to: impl Into<Address>, cause: Cause) -> Result<ReceiptId> {
-        self.core.terminate(to.into(), cause, None).await
+        self.inner.terminate(to.into(), cause, None).await
     }
 
     /// The same, with something to say to whoever reads the history.
@@ -185,7 +185,7 @@ impl Engine {
         cause: Cause,
         details: Option<Payload>,
     ) -> Result<ReceiptId> {
-        self.core.terminate(to.into(), cause, details).await
+        self.inner.terminate(to.into(), cause, details).await
     }
 
     /// Terminates a run if it is open, and forgets it as soon as nothing of its subtree is left and
@@ -195,7 +195,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn delete(&self, run: RunId, cause: Cause) -> Result<Option<ReceiptId>> {
-        self.core.delete(run, cause).await
+        self.inner.delete(run, cause).await
     }
 
     /// Asks a run's code for something that changes it, and waits for the answer.
@@ -204,7 +204,7 @@ impl Engine {
     /// If there is no such run, or it is closed; or if it is parked. Then the update waits in its
     /// inbox, and whoever asks again under the same id once the run goes on gets the answer.
     pub async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
-        Box::pin(self.core.update(run, request)).await
+        Box::pin(self.inner.update(run, request)).await
     }
 
     /// The same for a while: none if nobody has looked at it by then. It is asked for still. Says
@@ -218,7 +218,7 @@ impl Engine {
         request: UpdateRequest,
         wait: UpdateWait,
     ) -> Result<(RunId, Option<UpdateStage>)> {
-        Box::pin(self.core.update_for(run, request, wait)).await
+        Box::pin(self.inner.update_for(run, request, wait)).await
     }
 
     /// Waits for what becomes of an update that was asked for before.
@@ -231,7 +231,7 @@ impl Engine {
         id: UpdateId,
         wait: UpdateWait,
     ) -> Result<(RunId, Option<UpdateStage>)> {
-        Box::pin(self.core.follow_update(run, id, wait)).await
+        Box::pin(self.inner.follow_update(run, id, wait)).await
     }
 
     /// Asks a run's code for something that does not change it. Closed runs answer too.
@@ -250,7 +250,7 @@ impl Engine {
 
     /// An id that nobody else has.
     pub fn draw(&self) -> u128 {
-        self.core.draw()
+        self.inner.draw()
     }
 
     /// Begins a run from the first events of another one, up to a `TurnStarted`: what was decided
@@ -261,7 +261,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run, or its history cannot be cut there.
     pub async fn fork(&self, run: RunId, at: EventId, cause: Cause) -> Result<RunId> {
-        Box::pin(self.core.fork(run, at, cause)).await
+        Box::pin(self.inner.fork(run, at, cause)).await
     }
 
     /// Lets every process try a parked run again, whoever has tried it before. One that is not
@@ -270,7 +270,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn retry(&self, run: RunId) -> Result<()> {
-        self.core.retry(run).await
+        self.inner.retry(run).await
     }
 
     /// The same of every parked run that a filter finds; says how many there were.
@@ -279,7 +279,7 @@ impl Engine {
     /// If the store fails. Some of them may be tried again by then.
     pub async fn retry_all(&self, filter: Filter) -> Result<usize> {
         let filter = Filter { namespace: self.namespace, ..filter };
-        Box::pin(self.core.retry_all(filter)).await
+        Box::pin(self.inner.retry_all(filter)).await
     }
 
     /// Changes how many activities of a queue may run at once, and how fast they are started.
@@ -293,12 +293,12 @@ impl Engine {
     /// What reads schedules from now on, for runs that are started again by one. The first stays.
     pub fn read_schedules(&self, schedules: Arc<dyn Schedules>) {
         // Every door brings the same.
-        let _ = self.core.schedules.set(schedules);
+        let _ = self.inner.schedules.set(schedules);
     }
 
     /// What this engine has counted since it started.
     pub fn metrics(&self) -> Metrics {
-        self.core.meter.snapshot()
+        self.inner.meter.snapshot()
     }
 
     /// Ends at once, as if the process had been killed: nothing is finished, told or given back,
@@ -309,14 +309,14 @@ impl Engine {
     /// If the engine does not work [in step](Builder::in_step): what runs on threads of its own
     /// cannot be stopped between two instructions.
     pub fn kill(&self) {
-        let mortal = self.core.mortal.as_ref().expect("only an engine in step can be killed");
-        mortal.kill();
-        self.core.stopping.cancel();
-        self.core.local.leave();
+        let killable = self.inner.killable.as_ref().expect("only an engine in step can be killed");
+        killable.kill();
+        self.inner.stopping.cancel();
+        self.inner.local.leave();
     }
 
     pub(crate) fn doors(&self) -> Doors {
-        let (followers, updates) = (self.core.followers.clone(), self.core.updates.clone());
+        let (followers, updates) = (self.inner.followers.clone(), self.inner.updates.clone());
         Doors { followers, updates }
     }
 
@@ -334,11 +334,11 @@ impl Engine {
     /// If the store fails.
     pub async fn close(&self, within: Duration) -> Result<()> {
         self.drain(within).await?;
-        let left = self.core.leave().await;
-        self.core.stopping.cancel();
-        self.core.background.close();
-        self.core.background.wait().await;
-        self.core.local.leave();
+        let left = self.inner.leave().await;
+        self.inner.stopping.cancel();
+        self.inner.background.close();
+        self.inner.background.wait().await;
+        self.inner.local.leave();
         left
     }
 }

@@ -21,7 +21,7 @@ pub use bowline_store as store;
 pub use builder::{Builder, QueueOptions};
 pub use engine::{
     follow::RunEnd,
-    mortal::{Pace, Rest},
+    killable::{Pace, Rest},
     remote::{
         Along, Answered, Eager, History, HistoryPage, Polled, QueryAnswer, Question,
         RemoteActivity, RemoteAsk, RemoteHeartbeat, RemoteQuery, RemoteTurn, Taken, Wait,

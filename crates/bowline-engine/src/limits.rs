@@ -34,7 +34,7 @@ pub const SLOTS: usize = 256;
 /// How long a member may be silent.
 pub const LEASE: Duration = Duration::from_secs(30);
 /// How many inboxes that have grown are remembered by name; past that, all are looked at.
-pub const OWED: usize = 10_000;
+pub const UNREAD_INBOXES: usize = 10_000;
 /// How often a store call that may succeed later is tried again, where somebody waits for it.
 pub const STORE_TRIES: u32 = 8;
 /// The pause before the first of these tries; it doubles.
@@ -72,7 +72,7 @@ pub const QUERY_LANDED: Duration = Duration::from_secs(2);
 /// How often a member says again that a question waits at it.
 pub const QUERY_SAID: Duration = Duration::from_secs(3);
 /// How long one member waits for another to do something for it.
-pub const ERRAND: Duration = Duration::from_secs(5);
+pub const PEER_REQUEST: Duration = Duration::from_secs(5);
 /// How many remote workers are remembered, and how many that poll.
 pub const WORKERS: usize = 10_000;
 /// For how long a remote worker that is silent is remembered.
@@ -120,7 +120,7 @@ pub const TURN_ABOUT: Duration = Duration::from_micros(100);
 /// How long it takes one to let go of what a very wide run had, about.
 pub const BURDEN_ABOUT: Duration = Duration::from_millis(50);
 /// For how long new runs go elsewhere because of that: it may come much later.
-pub const FORESEEN: Duration = Duration::from_secs(2);
+pub const OFFERED_END: Duration = Duration::from_secs(2);
 /// For how long that is put off, for what is on its way on the same thread.
 pub const PUT_OFF: Duration = Duration::from_millis(10);
 /// How often a run's id is drawn for each thread there is until it suits. One in a million is given

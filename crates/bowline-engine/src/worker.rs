@@ -1,4 +1,5 @@
-//! Where user code runs. Never touches a store: work is claimed and settled at the engine's desk.
+//! Where user code runs. Never touches a store: work is claimed and settled through the engine's
+//! exchange.
 
 pub mod activity;
 pub mod registry;
@@ -25,8 +26,8 @@ use bowline_core::{Identity, Name, Payload, Queue, RunId, Time};
 use crate::{
     Error, QueueOptions, Result,
     engine::{
-        Core,
-        desk::{Local, Stop, watch_over},
+        EngineInner,
+        exchange::{LocalWorker, Stop, watch_over},
         run::is_parked,
     },
     limits,
@@ -55,7 +56,7 @@ pub(crate) struct Setup {
 
 /// Runs turns on its own threads, and activities on the runtime.
 pub(crate) struct Worker {
-    core: Arc<Core>,
+    inner: Arc<EngineInner>,
     /// For work that outlives a call.
     itself: Weak<Self>,
     identity: Identity,
@@ -65,8 +66,8 @@ pub(crate) struct Worker {
     threads: Threads,
     attempts: Attempts,
     leaks: Leaks,
-    dispatch: dispatch::Bells,
-    parked: parked::Bell,
+    dispatch: dispatch::WorkerBells,
+    parked: parked::ParkedBell,
 }
 
 /// One queue at this worker.
@@ -83,19 +84,19 @@ fn slot_limits(options: QueueOptions) -> SlotLimits {
 
 impl Worker {
     /// Starts the threads and the loops that fetch work.
-    pub(crate) async fn start(core: &Arc<Core>, setup: Setup) -> Result<Arc<Self>> {
+    pub(crate) async fn start(inner: &Arc<EngineInner>, setup: Setup) -> Result<Arc<Self>> {
         let leaks = Leaks::new(LEAKS_MAX);
         let lane = |options| Lane {
-            slots: Slots::new(slot_limits(options), leaks.clone(), core.clock.clone()),
+            slots: Slots::new(slot_limits(options), leaks.clone(), inner.clock.clone()),
             bell: dispatch::LaneBell::default(),
             claims: tokio::sync::Mutex::default(),
         };
         let queues = setup.queues.iter().map(|(queue, o)| (queue.clone(), lane(*o))).collect();
-        let (attempts, reports) = Attempts::new(core, &setup)?;
-        let threads = Threads::start(core, &setup)?;
+        let (attempts, reports) = Attempts::new(inner, &setup)?;
+        let threads = Threads::start(inner, &setup)?;
         let patience = setup.stuck_after;
         let worker = Arc::new_cyclic(|itself| Self {
-            core: core.clone(),
+            inner: inner.clone(),
             itself: itself.clone(),
             identity: setup.identity,
             workflows: setup.workflows,
@@ -104,22 +105,22 @@ impl Worker {
             threads,
             attempts,
             leaks,
-            dispatch: dispatch::Bells::default(),
-            parked: parked::Bell::default(),
+            dispatch: dispatch::WorkerBells::default(),
+            parked: parked::ParkedBell::default(),
         });
-        let local: Arc<dyn Local> = worker.clone();
-        if !core.local.take(local) {
+        let local: Arc<dyn LocalWorker> = worker.clone();
+        if !inner.local.take(local) {
             return Err(Error::Invalid("this engine has a worker already".into()));
         }
-        core.background.spawn_on(watch_over(core.clone()), &core.runtime);
+        inner.background.spawn_on(watch_over(inner.clone()), &inner.runtime);
         worker.park_crashed().await;
-        core.spawn(attempts::run(worker.clone(), reports));
-        core.spawn(dispatch::turns(worker.clone()));
-        core.spawn(dispatch::inboxes(worker.clone()));
-        core.spawn(parked::run(worker.clone()));
-        core.spawn(turn::watchdog::run(worker.clone(), patience));
+        inner.spawn(attempts::run(worker.clone(), reports));
+        inner.spawn(dispatch::turns(worker.clone()));
+        inner.spawn(dispatch::inboxes(worker.clone()));
+        inner.spawn(parked::run(worker.clone()));
+        inner.spawn(turn::watchdog::run(worker.clone(), patience));
         for queue in worker.queues.keys() {
-            core.spawn(dispatch::activities(worker.clone(), queue.clone()));
+            inner.spawn(dispatch::activities(worker.clone(), queue.clone()));
         }
         Ok(worker)
     }
@@ -140,7 +141,7 @@ impl Worker {
         name: Name,
         input: Option<Payload>,
     ) -> Result<Option<Payload>> {
-        let head = self.core.head_of(run).await?;
+        let head = self.inner.head_of(run).await?;
         let workflow = self
             .workflows
             .find(&head.name)
@@ -149,7 +150,7 @@ impl Worker {
             return answer.map_err(|failure| Error::Query(failure.to_string()));
         }
         let late = |_| Err(Error::TimedOut("the first turn of the run"));
-        let begun = tokio::time::timeout(limits::QUERY, self.core.begun(run));
+        let begun = tokio::time::timeout(limits::QUERY, self.inner.begun(run));
         let events = begun.await.unwrap_or_else(late)?;
         let answer = self.threads.query_cold(run, workflow, events, name, input).await?;
         let fault = match answer {
@@ -157,7 +158,7 @@ impl Worker {
             Err(fault) => fault,
         };
         // It cannot be replayed: where that is known already, there is more to say about it.
-        is_parked(&self.core.head_of(run).await?, Time::MAX)?;
+        is_parked(&self.inner.head_of(run).await?, Time::MAX)?;
         Err(Error::Query(fault))
     }
 
@@ -165,7 +166,7 @@ impl Worker {
     async fn park_crashed(&self) {
         for (run, failures) in self.threads.crashed() {
             let reason = format!("its turn took the whole process down {failures} times");
-            self.core.park(run, None, Stop { failures, reason, harms: true }).await;
+            self.inner.park(run, None, Stop { failures, reason, harms: true }).await;
         }
     }
 }

@@ -17,12 +17,12 @@ use crate::{call::Call, limits, tx::Wants};
 
 #[derive(Default)]
 pub(crate) struct Ahead {
-    inner: Mutex<Inner>,
+    inner: Mutex<WaitingStarts>,
     written: Notify,
 }
 
 #[derive(Default)]
-struct Inner {
+struct WaitingStarts {
     waiting: HashMap<RunId, Box<dyn Call>>,
     /// Those that wait for no call any more.
     late: VecDeque<RunId>,
@@ -95,7 +95,7 @@ impl Ahead {
     /// does this: so groups wait only for groups that were taken before them.
     pub(crate) fn join(&self, call: Box<dyn Call>, group: &mut Group) {
         let mut inner = self.inner.lock();
-        let Inner { waiting, late, taken, .. } = &mut *inner;
+        let WaitingStarts { waiting, late, taken, .. } = &mut *inner;
         while group.fits(call.weight())
             && let Some(run) = late.pop_front()
         {
@@ -128,7 +128,7 @@ impl Ahead {
             let written = self.written.notified();
             tokio::pin!(written);
             written.as_mut().enable();
-            let waits = |inner: &Inner| starts.iter().any(|run| inner.taken.contains(run));
+            let waits = |inner: &WaitingStarts| starts.iter().any(|run| inner.taken.contains(run));
             if starts.is_empty() || !waits(&self.inner.lock()) {
                 return;
             }

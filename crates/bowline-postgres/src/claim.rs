@@ -12,8 +12,9 @@ use bowline_store::{
 use futures_util::future::BoxFuture;
 
 use crate::{
-    activity, aside,
+    activity,
     blob::{self, count, int, number},
+    damaged,
     db::{Db, Outcome, Value},
     fault::Fault,
     limits,
@@ -87,7 +88,7 @@ async fn hand_out(
             }
             Ok(None) => {}
             Err(Fault::Said(Error::Corrupt { corrupt, .. })) => {
-                let aside = aside::give_back(shared, run, corrupt.to_string(), now).await;
+                let aside = damaged::give_back(shared, run, corrupt.to_string(), now).await;
                 aside.map_err(|fault| unsure(fault, true))?;
             }
             Err(fault) => return Err(unsure(fault, true)),
@@ -299,7 +300,7 @@ fn unsure(fault: Fault, taken: bool) -> Fault {
 }
 
 /// A place in a queue.
-type Spot = (i64, i64, i64);
+type QueuePosition = (i64, i64, i64);
 
 /// Activities that may be started: due, in order, none of them under a mark or withheld.
 async fn candidates(
@@ -316,7 +317,7 @@ async fn candidates(
         true => names(db, claim).await?,
         false => claim.names.iter().map(|name| name.as_str().to_owned()).collect(),
     };
-    let (mut free, mut from): (Vec<(RunId, EventId)>, Spot) =
+    let (mut free, mut from): (Vec<(RunId, EventId)>, QueuePosition) =
         (Vec::new(), (i64::MIN, i64::MIN, i64::MIN));
     let mut passed = false;
     let mut most = wanted.saturating_add(1).clamp(16, limits::LOOK_MAX);
@@ -384,7 +385,7 @@ async fn look(
     db: Db<'_>,
     claim: &ClaimActivities,
     names: &[String],
-    from: Spot,
+    from: QueuePosition,
     most: usize,
 ) -> Outcome<Vec<crate::row::Row>> {
     let values: [Value<'_>; 8] = [

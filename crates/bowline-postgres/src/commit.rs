@@ -38,7 +38,7 @@ pub(crate) fn wants(commit: &Commit, wants: &mut Wants) {
             }
         }
     }
-    commit.ended.iter().for_each(|foreseen| settle::wants(&foreseen.settle, wants));
+    commit.ended.iter().for_each(|offered| settle::wants(&offered.settle, wants));
     for birth in &commit.births {
         wants.runs.insert(birth.run);
         wants.new.insert(birth.run);
@@ -85,8 +85,8 @@ pub(crate) fn commit<'t>(
         }
         birth::check(tx, commit).await?;
         let mut ended = Vec::with_capacity(commit.ended.len());
-        for foreseen in &commit.ended {
-            let row = settle::foreseen(tx, commit.run, foreseen).await?;
+        for offered in &commit.ended {
+            let row = settle::offered(tx, commit.run, offered).await?;
             ended.push(row.ok_or(Error::Conflict)?);
         }
         write(tx, commit, &ended).await

@@ -15,8 +15,8 @@ use tokio::time::error::Elapsed;
 use tokio_postgres::types::{IsNull, ToSql, private::BytesMut};
 
 use crate::{
+    app_transaction::{AppTransaction, Bound},
     fault::Fault,
-    guest::{Bound, Guest},
     row::{Bind, Row},
     session::Sessions,
     shared::Shared,
@@ -141,7 +141,7 @@ pub(crate) struct Db<'a> {
 #[derive(Clone, Copy)]
 enum Conn<'a> {
     Own(&'a Lent),
-    Given(&'a dyn Guest),
+    Given(&'a dyn AppTransaction),
 }
 
 impl<'a> Db<'a> {
@@ -173,9 +173,9 @@ impl<'a> Db<'a> {
     }
 
     /// On a transaction that belongs to the caller, who commits it or not.
-    pub(crate) fn given(guest: &'a dyn Guest, shared: &'a Shared) -> Self {
+    pub(crate) fn given(app: &'a dyn AppTransaction, shared: &'a Shared) -> Self {
         let patience = shared.settings.patience;
-        Self { conn: Conn::Given(guest), prefix: &shared.prefix, patience }
+        Self { conn: Conn::Given(app), prefix: &shared.prefix, patience }
     }
 
     /// Every row that a statement answers with.
@@ -190,14 +190,19 @@ impl<'a> Db<'a> {
                     .await?;
                 Ok(rows.into_iter().map(Row::Own).collect())
             }
-            Conn::Given(guest) => self.ask(guest, &sql, values).await,
+            Conn::Given(app) => self.ask(app, &sql, values).await,
         }
     }
 
     /// The same, of somebody else's connection.
-    async fn ask(&self, guest: &dyn Guest, sql: &str, values: &[Value<'_>]) -> Outcome<Vec<Row>> {
+    async fn ask(
+        &self,
+        app: &dyn AppTransaction,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Outcome<Vec<Row>> {
         let values = values.iter().map(|value| bound(*value)).collect::<Outcome<Vec<Bound>>>()?;
-        match tokio::time::timeout(self.patience, guest.query(sql, &values)).await {
+        match tokio::time::timeout(self.patience, app.query(sql, &values)).await {
             Ok(Ok(rows)) => Ok(rows.into_iter().map(Row::Given).collect()),
             Ok(Err(said)) => Err(Fault::Told { code: said.code, text: said.text }),
             Err(_) => Err(Fault::Away("the database did not answer in time".into())),
@@ -224,7 +229,7 @@ impl<'a> Db<'a> {
         let sql = named(sql, self.prefix);
         match self.conn {
             Conn::Own(lent) => lent.wait(self.patience, lent.object().batch_execute(&sql)).await,
-            Conn::Given(guest) => self.ask(guest, &sql, &[]).await.map(drop),
+            Conn::Given(app) => self.ask(app, &sql, &[]).await.map(drop),
         }
     }
 

@@ -7,8 +7,8 @@ use bowline_store::{AttemptHit, Fired, Hint};
 use futures_util::future::BoxFuture;
 
 use crate::{
-    aside::{self, Found},
     blob::{self, count},
+    damaged::{self, Found},
     db::{Db, Outcome, Value},
     fault::Fault,
     limits, run,
@@ -23,7 +23,7 @@ pub(crate) async fn fire(shared: &Shared, now: Time, limit: usize) -> Outcome<Fi
     let mut left = shared.room.lately();
     let due = due(shared, now, limit, (&left, &mut found)).await?;
     let mut fired = ring_readable(shared, Due { due, now }, (&mut left, &mut found)).await?;
-    fired.aside = found.runs;
+    fired.damaged = found.runs;
     fired.runs.sort_unstable();
     fired.runs.dedup();
     // What rang has rung: if what comes next cannot be told, it is asked for again at once.
@@ -53,7 +53,7 @@ async fn ring_readable(
         match found.step(shared, rang).await? {
             Ok(fired) => return Ok(fired),
             Err(run) => {
-                aside::put_off(shared, run, due.now).await?;
+                damaged::put_off(shared, run, due.now).await?;
                 due.due.retain(|(own, _)| *own != run);
             }
         }
@@ -96,7 +96,7 @@ async fn due(
         match found.step(shared, alarm(row)).await? {
             Ok(alarm) => due.push(alarm),
             // The others of its run stand behind it, and ring when these ring.
-            Err(run) => aside::put_off(shared, run, now).await?,
+            Err(run) => damaged::put_off(shared, run, now).await?,
         }
     }
     Ok(due)

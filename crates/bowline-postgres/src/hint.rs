@@ -16,7 +16,7 @@ use std::{
 };
 
 use bowline_core::{AskId, Namespace, Queue, RunId, Time};
-use bowline_store::{Hint, Word};
+use bowline_store::{Broadcast, Hint};
 use minicbor::{Decode, Encode};
 use tokio_postgres::{AsyncMessage, Config};
 
@@ -75,7 +75,7 @@ impl Note {
             Hint::Changed(run) => Self { run: Some(*run), ..Self::new(11) },
             Hint::Closed(run) => Self { run: Some(*run), ..Self::new(13) },
             Hint::Parked(run) => Self { run: Some(*run), ..Self::new(14) },
-            Hint::Word(word) => Self { word: Some(word.bytes().to_vec()), ..Self::new(12) },
+            Hint::Broadcast(word) => Self { word: Some(word.bytes().to_vec()), ..Self::new(12) },
             _ => Self::new(0),
         }
     }
@@ -101,7 +101,7 @@ impl Note {
                 Hint::Answered(AskId(u128::from(high) << 64 | u128::from(low)))
             })?,
             11 => Hint::Changed(self.run?),
-            12 => Hint::Word(Word::new(self.word?)?),
+            12 => Hint::Broadcast(Broadcast::new(self.word?)?),
             13 => Hint::Closed(self.run?),
             14 => Hint::Parked(self.run?),
             _ => return None,
@@ -359,7 +359,9 @@ mod tests {
             Hint::Answered(AskId(u128::MAX / 3)),
             Hint::Changed(run),
             Hint::Closed(run),
-            Hint::Word(Word::new(vec![0xa5; Word::MAX]).expect("it is short enough")),
+            Hint::Broadcast(
+                Broadcast::new(vec![0xa5; Broadcast::MAX]).expect("it is short enough"),
+            ),
         ])
     }
 

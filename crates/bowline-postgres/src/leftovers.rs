@@ -14,7 +14,7 @@ use crate::{
     blob::{self, number},
     db::{Db, Outcome, Value},
     fate::Fates,
-    owed::{Debt, debts},
+    missing_rows::{MissingRows, read_missing},
     run::{self, Run},
     shared::Shared,
     tx::marks,
@@ -130,23 +130,23 @@ fn line(
 }
 
 /// How many activities wait, and how many of those that wait are under a mark. Those whose rows
-/// are owed wait too.
+/// are missing wait too.
 async fn queued(db: Db<'_>, run: &Run) -> Outcome<(u64, u64)> {
     let id = run.head.run;
     let marks = match run.marked {
         0 => Vec::new(),
         _ => marks(db, id).await?,
     };
-    let debts = match run.owing {
+    let missing_rows = match run.owing {
         0 => Vec::new(),
-        _ => debts(db, id).await?,
+        _ => read_missing(db, id).await?,
     };
     let (mut queued, mut marked) = (0, 0);
     let mut add = |activity| match covered(&marks, activity) {
         true => marked += 1,
         false => queued += 1,
     };
-    debts.iter().flat_map(Debt::ids).for_each(&mut add);
+    missing_rows.iter().flat_map(MissingRows::ids).for_each(&mut add);
     let values: [Value<'_>; 2] = [&blob::space(id), &blob::uuid(id)];
     if marks.is_empty() {
         let sql = "SELECT count(*) FROM @activities \

@@ -12,12 +12,14 @@
 mod activity;
 mod address;
 mod ahead;
-mod aside;
+mod app_transaction;
 mod ask;
 mod blob;
 mod call;
+mod catalog;
 mod claim;
 mod commit;
+mod damaged;
 mod db;
 #[cfg(test)]
 mod explain;
@@ -26,16 +28,15 @@ mod fault;
 mod find;
 mod fire;
 mod grace;
-mod guest;
-mod held;
 mod hint;
 mod inbox;
+mod known;
 mod leftovers;
 mod limits;
 mod member;
 mod migrate;
+mod missing_rows;
 mod nonce;
-mod owed;
 mod past;
 mod post;
 mod read;
@@ -47,7 +48,6 @@ mod session;
 mod settings;
 mod settle;
 mod shared;
-mod shelf;
 mod statistics;
 mod store;
 mod sweep;
@@ -71,7 +71,7 @@ use tokio_postgres::Config;
 use crate::{
     call::Call,
     fault::shown,
-    held::Held,
+    known::KnownRuns,
     past::Past,
     session::{Session, Sessions},
     shared::Shared,
@@ -79,7 +79,7 @@ use crate::{
     writer::Gate,
 };
 
-pub use guest::{Bound, Cells, Guest, Unanswered};
+pub use app_transaction::{AppTransaction, Bound, Cells, Unanswered};
 pub use settings::Settings;
 
 /// A store in a Postgres database.
@@ -125,7 +125,7 @@ impl PostgresStore {
         let runtime = threads.runtime();
         let identity = prepare(runtime, &config, &tls, &settings)?;
         let calls = settings.connections.max(2);
-        let held = Arc::new(Held::default());
+        let held = Arc::new(KnownRuns::default());
         let sessions = Arc::new(Sessions::default());
         let pool = |size| pool(&config, &tls, &settings, &sessions, size);
         let (side, reads) = (build(pool(SIDE))?, build(pool(READS))?);
@@ -256,7 +256,7 @@ fn introducing(sessions: Arc<Sessions>) -> Hook {
 }
 
 /// Where connections were lost, another server may have taken over, and not know everything.
-fn forgetting(held: Arc<Held>) -> Hook {
+fn forgetting(held: Arc<KnownRuns>) -> Hook {
     Hook::sync_fn(move |_, _| {
         held.forget_all();
         Ok(())

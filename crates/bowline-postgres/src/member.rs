@@ -14,8 +14,8 @@ use bowline_store::{AttemptHit, Error, Hint, Join, Joined, Renewal, Renewed};
 use self::report::Report;
 use crate::{
     activity,
-    aside::{self, Found},
     blob::{self, count, int, number},
+    damaged::{self, Found},
     db::{Db, Outcome, Value},
     fate,
     fault::Fault,
@@ -136,7 +136,7 @@ pub(crate) async fn renew(shared: &Arc<Shared>, renewal: &Renewal) -> Outcome<Re
         leave(shared, renewal, &mut found).await?;
     }
     let past = shared.past.number();
-    Ok(Renewed { heartbeats, cancels, inventory, others, aside: found.runs, past })
+    Ok(Renewed { heartbeats, cancels, inventory, others, damaged: found.runs, past })
 }
 
 /// Whether anybody but this member is alive, as far as the database knows.
@@ -303,7 +303,7 @@ pub(crate) async fn lose_all(shared: &Shared, lost: &[Lost], found: &mut Found) 
         for one in lost.extract_if(.., |lost| lost.run == run) {
             match lose_some(shared, &[one], found.now).await {
                 Err(Fault::Said(Error::Corrupt { .. })) => {
-                    aside::give_up_attempt(shared, run, one.activity).await?;
+                    damaged::give_up_attempt(shared, run, one.activity).await?;
                 }
                 Err(Fault::Locked(_)) => {}
                 done => done?,
@@ -385,7 +385,7 @@ pub(crate) async fn release_all(
             continue;
         }
         let Err(run) = found.step(shared, done).await? else { return Ok(()) };
-        aside::give_up_run(shared, run).await?;
+        damaged::give_up_run(shared, run).await?;
         held.retain(|(own, _)| *own != run);
     }
 }

@@ -10,21 +10,21 @@ use crate::{
     limits,
 };
 
-struct Step {
+struct Migration {
     version: i64,
     name: &'static str,
     sql: &'static str,
 }
 
 /// Steps are for ever: a released one is never edited, the next one changes what it made.
-const STEPS: &[Step] = &[
-    Step { version: 1, name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
-    Step { version: 2, name: "shelves", sql: include_str!("../migrations/0002_shelves.sql") },
-    Step { version: 3, name: "adrift", sql: include_str!("../migrations/0003_adrift.sql") },
-    Step { version: 4, name: "fewer", sql: include_str!("../migrations/0004_fewer.sql") },
-    Step { version: 5, name: "chains", sql: include_str!("../migrations/0005_chains.sql") },
-    Step { version: 6, name: "unseen", sql: include_str!("../migrations/0006_unseen.sql") },
-    Step { version: 7, name: "parked", sql: include_str!("../migrations/0007_parked.sql") },
+const STEPS: &[Migration] = &[
+    Migration { version: 1, name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
+    Migration { version: 2, name: "shelves", sql: include_str!("../migrations/0002_shelves.sql") },
+    Migration { version: 3, name: "adrift", sql: include_str!("../migrations/0003_adrift.sql") },
+    Migration { version: 4, name: "fewer", sql: include_str!("../migrations/0004_fewer.sql") },
+    Migration { version: 5, name: "chains", sql: include_str!("../migrations/0005_chains.sql") },
+    Migration { version: 6, name: "unseen", sql: include_str!("../migrations/0006_unseen.sql") },
+    Migration { version: 7, name: "parked", sql: include_str!("../migrations/0007_parked.sql") },
 ];
 
 /// The version that this build knows.
@@ -78,7 +78,7 @@ async fn try_migrate(
     client: &mut Client,
     schema: &str,
     prefix: &str,
-    steps: &[Step],
+    steps: &[Migration],
 ) -> std::result::Result<(), Fault> {
     let versions = format!("{prefix}versions");
     let there: Option<String> =
@@ -144,7 +144,7 @@ async fn is_current(client: &impl GenericClient, prefix: &str) -> std::result::R
     Ok(done == STEPS.len())
 }
 
-fn sum(step: &Step) -> i64 {
+fn sum(step: &Migration) -> i64 {
     i64::from(crc32fast::hash(step.sql.as_bytes()))
 }
 

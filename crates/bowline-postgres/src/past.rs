@@ -30,10 +30,10 @@ pub(crate) const SERVER: &str = "SELECT system_identifier::text || ' ' \
     || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()";
 
 #[derive(Default)]
-pub(crate) struct Past(Mutex<Inner>);
+pub(crate) struct Past(Mutex<ServerSeen>);
 
 #[derive(Default)]
-struct Inner {
+struct ServerSeen {
     server: Option<String>,
     /// How often it was another one.
     changes: u64,

@@ -13,7 +13,7 @@ use crate::{
     fault::Fault,
     inbox,
     leftovers::SNAPSHOT,
-    owed,
+    missing_rows,
     row::Row,
     run::{self, Run},
     shared::Shared,
@@ -96,7 +96,7 @@ async fn batches(
                ORDER BY first LIMIT $4";
     let values: [Value<'_>; 4] = [&blob::space(id), &blob::uuid(id), &int(from.0), &count(most)];
     let rows = db.rows(sql, &values).await?;
-    rows.iter().map(|row| whole(id, owed::batch(row)?)).collect()
+    rows.iter().map(|row| whole(id, missing_rows::batch(row)?)).collect()
 }
 
 fn whole(id: RunId, batch: bowline_core::Batch) -> Outcome<bowline_core::Batch> {
@@ -172,8 +172,10 @@ fn put_together(
 ) -> Outcome<RunRead> {
     let id = run.head.run;
     let batches = batches.unwrap_or_default();
-    let batches =
-        batches.iter().map(|row| whole(id, owed::batch(row)?)).collect::<Outcome<Vec<_>>>()?;
+    let batches = batches
+        .iter()
+        .map(|row| whole(id, missing_rows::batch(row)?))
+        .collect::<Outcome<Vec<_>>>()?;
     let mut inbox = Vec::new();
     for row in letters.unwrap_or_default() {
         let (number, at) = (Number(number(&row, 0)?), Time(row.try_get(1)?));

@@ -30,12 +30,12 @@ pub(crate) struct Waiter {
 
 #[derive(Default)]
 pub(crate) struct Room {
-    inner: Mutex<Inner>,
+    inner: Mutex<LockWaiters>,
     came: Notify,
 }
 
 #[derive(Default)]
-struct Inner {
+struct LockWaiters {
     waiters: VecDeque<Waiter>,
     /// Runs that were found locked, and when.
     seen: HashMap<RunId, Instant>,

@@ -13,7 +13,7 @@ use crate::{db::Outcome, fault::Fault};
 /// A row.
 pub(crate) enum Row {
     Own(tokio_postgres::Row),
-    /// Of a guest: what the database has sent for each column.
+    /// Of a app: what the database has sent for each column.
     Given(Vec<Option<Vec<u8>>>),
 }
 

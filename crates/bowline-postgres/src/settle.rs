@@ -1,7 +1,7 @@
 //! Attempts end.
 
 use bowline_core::{Holder, RunId, Step, settle as step};
-use bowline_store::{Foreseen, Proof, Settle, Settled};
+use bowline_store::{OfferedEnd, Proof, Settle, Settled};
 use futures_util::future::BoxFuture;
 
 use crate::{
@@ -63,18 +63,18 @@ pub(crate) fn settle<'t>(
 }
 
 /// The row of an attempt whose end a decision about its run knows already, as that end leaves it;
-/// none if it is not as foreseen any more.
-pub(crate) async fn foreseen(
+/// none if it is not as offered any more.
+pub(crate) async fn offered(
     tx: &mut Tx<'_>,
     run: RunId,
-    foreseen: &Foreseen,
+    offered: &OfferedEnd,
 ) -> Outcome<Option<Activity>> {
-    let report = &foreseen.settle;
+    let report = &offered.settle;
     if report.run != run || tx.mark(run, report.activity).await?.is_some() {
         return Ok(None);
     }
     let Some(own) = tx.activity(run, report.activity).await? else { return Ok(None) };
-    let Some(after) = foreseen.holds(&own.spec, &own.live) else { return Ok(None) };
+    let Some(after) = offered.holds(&own.spec, &own.live) else { return Ok(None) };
     let Some(holder) = own.live.started().map(|out| out.holder.clone()) else { return Ok(None) };
     let proven = proves(tx, &report.proof, &holder).await?;
     Ok(proven.then_some(Activity { live: after, ..own }))

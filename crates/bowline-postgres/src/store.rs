@@ -5,23 +5,23 @@ use std::{future::Future, sync::Arc};
 
 use bowline_core::{Epoch, RunId, Time, Version};
 use bowline_store::{
-    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
-    Committed, Error, Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending,
-    Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunKey, RunRead, Settle, Settled,
-    Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp, Word, stored::Weight,
+    Answer, Ask, Attest, Attested, Broadcast, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
+    ClaimedActivity, ClaimedRun, Commit, Committed, Error, Filter, Fired, Hint, Hints, Item, Join,
+    Joined, Leftovers, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result,
+    RunKey, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp, stored::Weight,
 };
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
 use crate::{
     PostgresStore, ask,
     call::{Call, Many, Wake},
-    claim, commit,
+    catalog, claim, commit,
     db::Outcome,
     fate, find, fire, leftovers, member, post, read,
     reader::Look,
     settle,
     shared::Shared,
-    shelf, sweep,
+    sweep,
     tx::Wants,
     work::Step,
 };
@@ -255,12 +255,12 @@ impl Store for PostgresStore {
         self.alone(|shared| async move { leftovers::leftovers(&shared, &subtree).await })
     }
 
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<Version>>> {
         let count = puts.len();
         let all = self.alone(|shared| async move {
             let mut answers = Vec::new();
             for put in &puts {
-                answers.push(shelf::shelve(&shared, put).await.map_err(Error::from));
+                answers.push(catalog::write_catalog(&shared, put).await.map_err(Error::from));
             }
             Ok(answers)
         });
@@ -269,16 +269,16 @@ impl Store for PostgresStore {
         })
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
-        self.alone(|shared| async move { shelf::shelf(&shared, &shelf).await })
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<Item>>> {
+        self.alone(|shared| async move { catalog::read_catalog(&shared, &catalog).await })
     }
 
     fn watch(&self) -> Hints {
         self.shared.listeners.listen()
     }
 
-    fn say(&self, word: Word) {
-        self.shared.tell_others(&[Hint::Word(word)].into());
+    fn say(&self, word: Broadcast) {
+        self.shared.tell_others(&[Hint::Broadcast(word)].into());
     }
 
     fn shut(&self) -> Answer<()> {

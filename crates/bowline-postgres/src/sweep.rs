@@ -2,14 +2,14 @@
 
 mod forget;
 mod mark;
-mod owed;
+mod missing_rows;
 mod unseen;
 
 use bowline_store::{Error, Sweep, Swept};
 
 use crate::{
-    aside::Found,
     blob::int,
+    damaged::Found,
     db::{Db, Outcome},
     fate, limits, member,
     shared::Shared,
@@ -27,10 +27,10 @@ pub(crate) async fn sweep(shared: &Shared, sweep: &Sweep) -> Outcome<Swept> {
         return Err(Error::Fenced.into());
     }
     drop(lent);
-    let (mut room, mut found) = (Room(sweep.limit), Found::new(sweep.now));
+    let (mut room, mut found) = (RowBudget(sweep.limit), Found::new(sweep.now));
     member::fence(shared, sweep.epoch).await?;
     let more = [
-        owed::materialise(shared, &mut room, &mut found).await?,
+        missing_rows::materialise(shared, &mut room, &mut found).await?,
         mark::fold_all(shared, &mut room, &mut found).await?,
         lose(shared, &mut room, &mut found).await?,
         release(shared, &mut room, &mut found).await?,
@@ -47,13 +47,13 @@ pub(crate) async fn sweep(shared: &Shared, sweep: &Sweep) -> Outcome<Swept> {
     }
     let (next, rows) = (forget::next(shared).await?, sweep.limit - room.0);
     let silent = fate::silent(shared).await?;
-    Ok(Swept { rows, more, aside: found.runs, next, silent, silent_since })
+    Ok(Swept { rows, more, damaged: found.runs, next, silent, silent_since })
 }
 
 /// How many rows may still be touched.
-struct Room(usize);
+struct RowBudget(usize);
 
-impl Room {
+impl RowBudget {
     /// So many that a query finds out whether there are more than fit.
     fn look(&self) -> usize {
         self.0.saturating_add(1)
@@ -68,7 +68,7 @@ impl Room {
 }
 
 /// Attempts of dead members are lost.
-async fn lose(shared: &Shared, room: &mut Room, found: &mut Found) -> Outcome<bool> {
+async fn lose(shared: &Shared, room: &mut RowBudget, found: &mut Found) -> Outcome<bool> {
     let mut lost = member::held_attempts(shared, None, room.look()).await?;
     let more = room.0 < lost.len();
     lost.truncate(room.0);
@@ -79,7 +79,7 @@ async fn lose(shared: &Shared, room: &mut Room, found: &mut Found) -> Outcome<bo
     Ok(more)
 }
 
-async fn release(shared: &Shared, room: &mut Room, found: &mut Found) -> Outcome<bool> {
+async fn release(shared: &Shared, room: &mut RowBudget, found: &mut Found) -> Outcome<bool> {
     let mut held = member::held_runs(shared, None, room.look()).await?;
     let more = room.0 < held.len();
     held.truncate(room.0);

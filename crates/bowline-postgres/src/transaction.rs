@@ -5,9 +5,9 @@ use bowline_store::{Error, Posted, Posting, Result};
 
 use crate::{
     PostgresStore,
+    app_transaction::AppTransaction,
     db::{Db, Outcome},
     fault::Fault,
-    guest::Guest,
     hint, post,
     shared::Shared,
     tx::{Trust, Tx, Wants},
@@ -27,9 +27,13 @@ impl PostgresStore {
     /// nothing was written, and the transaction may go on. [`Error::Busy`] means that somebody
     /// else was faster, or that the database did not answer: roll back, and begin again. After any
     /// other error, roll back too.
-    pub async fn post_in(&self, guest: &dyn Guest, postings: &[Posting]) -> Result<Vec<Posted>> {
+    pub async fn post_in(
+        &self,
+        app: &dyn AppTransaction,
+        postings: &[Posting],
+    ) -> Result<Vec<Posted>> {
         let Some(_busy) = self.shared.enter() else { return Err(Error::Shut) };
-        let posted = post_all(&self.shared, &self.sender, guest, postings).await;
+        let posted = post_all(&self.shared, &self.sender, app, postings).await;
         posted.map_err(broken)
     }
 }
@@ -37,10 +41,10 @@ impl PostgresStore {
 async fn post_all(
     shared: &Shared,
     sender: &str,
-    guest: &dyn Guest,
+    app: &dyn AppTransaction,
     postings: &[Posting],
 ) -> Outcome<Vec<Posted>> {
-    let db = Db::given(guest, shared);
+    let db = Db::given(app, shared);
     if identity(db).await? != Some(shared.identity) {
         let why = "this transaction is on another database than the one that the runs are in";
         return Err(Error::Invalid(why.into()).into());

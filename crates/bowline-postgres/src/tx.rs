@@ -26,10 +26,10 @@ use bowline_store::{
 use crate::{
     activity::Activity,
     db::{Db, Outcome},
-    held::Rows,
     inbox::Mail,
+    known::Rows,
+    missing_rows::MissingRows,
     nonce,
-    owed::Debt,
     run::Run,
     shared::Shared,
     work,
@@ -55,7 +55,7 @@ pub(crate) struct Tx<'a> {
     /// Runs of which every started activity is known.
     started: BTreeSet<RunId>,
     marks: HashMap<RunId, Vec<Mark>>,
-    debts: HashMap<RunId, Vec<Debt>>,
+    missing_rows: HashMap<RunId, Vec<MissingRows>>,
     pub(crate) mail: HashMap<RunId, Mail>,
     members: HashMap<Epoch, bool>,
     pub(crate) writes: Writes,
@@ -127,7 +127,7 @@ impl<'a> Tx<'a> {
             activities: HashMap::new(),
             started: BTreeSet::new(),
             marks: HashMap::new(),
-            debts: HashMap::new(),
+            missing_rows: HashMap::new(),
             mail: HashMap::new(),
             members: HashMap::new(),
             writes: Writes::default(),
@@ -408,7 +408,7 @@ impl<'a> Tx<'a> {
         number
     }
 
-    // Marks and debts of runs that were found before, and whose own were looked up.
+    // Marks and missing_rows of runs that were found before, and whose own were looked up.
 
     pub(crate) fn add_mark(&mut self, id: RunId, mark: Mark) {
         self.edit(id).marked += 1;
@@ -425,14 +425,14 @@ impl<'a> Tx<'a> {
         }
     }
 
-    pub(crate) fn add_debt(&mut self, id: RunId, debt: Debt) {
+    pub(crate) fn add_missing(&mut self, id: RunId, missing: MissingRows) {
         self.edit(id).owing += 1;
-        self.writes.debts.push((id, debt.clone()));
-        self.debts.entry(id).or_default().push(debt);
+        self.writes.missing_rows.push((id, missing.clone()));
+        self.missing_rows.entry(id).or_default().push(missing);
         self.hints.insert(Hint::Sweep);
     }
 
-    /// A debt is paid up to an activity, or altogether.
+    /// A missing is paid up to an activity, or altogether.
     pub(crate) fn pay(&mut self, id: RunId, first: EventId, next: Option<EventId>) {
         if next.is_none() {
             self.edit(id).owing -= 1;

@@ -20,7 +20,7 @@ use crate::{
     fault::Fault,
     inbox::Mail,
     limits,
-    owed::Debt,
+    missing_rows::MissingRows,
     row::Bind,
     run::Run,
 };
@@ -51,7 +51,7 @@ pub(crate) struct Writes {
     pub(crate) silenced: BTreeSet<RunId>,
     pub(crate) marks: Vec<(RunId, Mark)>,
     pub(crate) old_marks: Vec<(RunId, u64)>,
-    pub(crate) debts: Vec<(RunId, Debt)>,
+    pub(crate) missing_rows: Vec<(RunId, MissingRows)>,
     pub(crate) paid: Vec<(RunId, EventId, Option<EventId>)>,
     pub(crate) receipts: Vec<Receipt>,
     /// Closed runs of trees of which nothing is left, as far as is known here.
@@ -106,7 +106,7 @@ impl Writes {
         to.alarms(&self.alarms);
         to.silenced(&self.silenced);
         to.marks(&self.marks, &self.old_marks);
-        to.debts(&self.debts, &self.paid);
+        to.missing_rows(&self.missing_rows, &self.paid);
         to.receipts(&self.receipts);
         to
     }

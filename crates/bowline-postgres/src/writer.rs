@@ -108,7 +108,7 @@ fn run<'c>(
     Box::pin(async move {
         let mut stuck = Vec::new();
         while calls.iter().any(|call| call.items() > 0) {
-            match work::within(shared, &mut Group(&mut *calls), wait).await {
+            match work::within(shared, &mut GroupWork(&mut *calls), wait).await {
                 Ok(()) => break,
                 Err(Fault::Locked(locked)) => {
                     let picked = Waiter::pick(calls, &locked);
@@ -162,9 +162,9 @@ async fn one_by_one(shared: &Shared, calls: &mut [Box<dyn Call>], fault: Fault) 
     }
 }
 
-struct Group<'c>(&'c mut [Box<dyn Call>]);
+struct GroupWork<'c>(&'c mut [Box<dyn Call>]);
 
-impl Work for Group<'_> {
+impl Work for GroupWork<'_> {
     fn run<'t>(&'t mut self, tx: &'t mut Tx<'_>) -> BoxFuture<'t, Outcome<()>> {
         Box::pin(async move {
             let mut wants = Wants::default();

@@ -10,7 +10,7 @@ use std::{
 
 use bowline_core::Time;
 use bowline_engine::{Engine, QueueOptions, Schedules, clock::RuntimeClock};
-use bowline_store::{Hint, Listeners, Store, Word, memory::MemoryStore};
+use bowline_store::{Broadcast, Hint, Listeners, Store, memory::MemoryStore};
 use parking_lot::Mutex;
 use tokio::{
     runtime::Handle,
@@ -138,7 +138,7 @@ impl Host {
         self.observer.tell(|| format!("{life} starts"));
         let rows = if self.is_one() { self.rows.reopen() } else { self.rows.opening() };
         let itself = self.itself.clone();
-        let says = move |word: Word| {
+        let says = move |word: Broadcast| {
             if let Some(host) = itself.upgrade() {
                 host.say(member, &word);
             }
@@ -265,11 +265,11 @@ impl Host {
     }
 
     /// Something is said to all others.
-    fn say(&self, from: usize, word: &Word) {
+    fn say(&self, from: usize, word: &Broadcast) {
         for slot in self.slots.iter().enumerate().filter(|(to, _)| *to != from).map(|(_, s)| s) {
             let line = slot.now.lock().as_ref().map(|up| up.line.clone());
             if let Some(line) = line {
-                line.tell(Hint::Word(word.clone()));
+                line.tell(Hint::Broadcast(word.clone()));
             }
         }
     }

@@ -3,8 +3,8 @@
 //! Worlds are played in child processes, so that one which takes its process down, or never comes
 //! back, is named by its seed.
 
-mod crew;
 mod options;
+mod players;
 
 use std::{process::ExitCode, time::Instant};
 
@@ -27,10 +27,10 @@ fn main() -> ExitCode {
     match (options.seed, options.is_child) {
         (Some(seed), _) => tell(seed, &options),
         (None, true) => {
-            crew::work(&options);
+            players::work(&options);
             ExitCode::SUCCESS
         }
-        (None, false) => crew::lead(&options),
+        (None, false) => players::lead(&options),
     }
 }
 

@@ -13,10 +13,10 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use bowline_core::{Epoch, Time, Version};
 use bowline_store::{
-    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
-    Committed, Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Listeners, Page,
-    Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
-    Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp, Word, memory::MemoryStore,
+    Answer, Ask, Attest, Attested, Broadcast, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
+    ClaimedActivity, ClaimedRun, Commit, Committed, Error, Filter, Fired, Hints, Item, Join,
+    Joined, Leftovers, Listeners, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply,
+    Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp, memory::MemoryStore,
 };
 use tokio::runtime::Handle;
 
@@ -34,7 +34,7 @@ pub(crate) struct Line {
     pub(crate) outlives: bool,
     pub(crate) listeners: Listeners,
     /// Says something to all other members.
-    pub(crate) says: Box<dyn Fn(Word) + Send + Sync>,
+    pub(crate) says: Box<dyn Fn(Broadcast) + Send + Sync>,
     pub(crate) calls: AtomicU64,
     pub(crate) told: AtomicU64,
 }
@@ -142,20 +142,20 @@ impl Store for Wire {
         self.call("leftovers", move |line| line.rows.leftovers(subtree), Err)
     }
 
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<Version>>> {
         let count = puts.len();
-        self.call("shelve", move |line| line.rows.shelve(puts), all(count))
+        self.call("write_catalog", move |line| line.rows.write_catalog(puts), all(count))
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
-        self.call("shelf", move |line| line.rows.shelf(shelf), Err)
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<Item>>> {
+        self.call("read_catalog", move |line| line.rows.read_catalog(catalog), Err)
     }
 
     fn watch(&self) -> Hints {
         self.0.listeners.listen()
     }
 
-    fn say(&self, word: Word) {
+    fn say(&self, word: Broadcast) {
         (self.0.says)(word);
     }
 }

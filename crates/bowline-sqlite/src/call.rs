@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     db::Outcome,
-    tx::{Mind, Tx},
+    tx::{Tx, WriterMemory},
 };
 
 /// What the writer does with one item.
@@ -29,7 +29,7 @@ pub(crate) trait Call: Send {
     fn fail(&mut self, item: usize, error: Error);
 
     /// Looks at the index again, once it knows what was committed.
-    fn after(&mut self, _mind: &Mind) {}
+    fn after(&mut self, _mind: &WriterMemory) {}
 
     /// Gives the answers to whoever waits.
     fn answer(self: Box<Self>);
@@ -41,7 +41,7 @@ pub(crate) struct Many<I, O> {
     answers: Vec<Option<Result<O>>>,
     step: Step<I, O>,
     weigh: fn(&I) -> Weight,
-    after: Option<fn(&Mind, &mut O)>,
+    after: Option<fn(&WriterMemory, &mut O)>,
     reply: Reply<O>,
 }
 
@@ -75,7 +75,7 @@ impl<I: Send, O: Send> Many<I, O> {
     }
 
     /// Has every answer looked over once the index knows what was committed.
-    pub(crate) fn and_after(mut self, after: fn(&Mind, &mut O)) -> Self {
+    pub(crate) fn and_after(mut self, after: fn(&WriterMemory, &mut O)) -> Self {
         self.after = Some(after);
         self
     }
@@ -104,9 +104,9 @@ impl<I: Send, O: Send> Call for Many<I, O> {
         self.answers[item] = Some(Err(error));
     }
 
-    fn after(&mut self, mind: &Mind) {
+    fn after(&mut self, memory: &WriterMemory) {
         let Some(after) = self.after else { return };
-        self.answers.iter_mut().flatten().flatten().for_each(|answer| after(mind, answer));
+        self.answers.iter_mut().flatten().flatten().for_each(|answer| after(memory, answer));
     }
 
     fn answer(self: Box<Self>) {

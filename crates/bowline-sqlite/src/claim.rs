@@ -10,14 +10,14 @@ use bowline_store::{
     ready::{Change, Standing},
 };
 
-use crate::{aside, db::Outcome, fault::Fault, read, tx::Tx};
+use crate::{damaged, db::Outcome, fault::Fault, read, tx::Tx};
 
 pub(crate) fn claim_runs(tx: &mut Tx<'_>, claim: &ClaimRuns) -> Outcome<Vec<ClaimedRun>> {
     tx.alive(claim.epoch)?;
     let mut claimed = Vec::new();
     let (mut seen, mut wanted) = (0, claim.count.saturating_add(tx.claimed));
     loop {
-        let candidates = tx.mind.index.runs(&ClaimRuns { count: wanted, ..claim.clone() });
+        let candidates = tx.memory.index.runs(&ClaimRuns { count: wanted, ..claim.clone() });
         for run in candidates.iter().skip(seen) {
             if claimed.len() == claim.count {
                 break;
@@ -33,7 +33,7 @@ pub(crate) fn claim_runs(tx: &mut Tx<'_>, claim: &ClaimRuns) -> Outcome<Vec<Clai
     // Rotating only after the last look keeps what was seen in front.
     if claim.want != Want::Turn {
         for taken in &claimed {
-            tx.mind.index.rotate(claim, taken.read.head.run);
+            tx.memory.index.rotate(claim, taken.read.head.run);
         }
     }
     Ok(claimed)
@@ -42,7 +42,7 @@ pub(crate) fn claim_runs(tx: &mut Tx<'_>, claim: &ClaimRuns) -> Outcome<Vec<Clai
 fn claim_run(tx: &mut Tx<'_>, claim: &ClaimRuns, id: RunId) -> Outcome<Option<ClaimedRun>> {
     match try_claim(tx, claim, id) {
         Err(Fault::Said(Error::Corrupt { run, corrupt })) if run == id => {
-            aside::set_aside(tx, id, corrupt.to_string(), claim.now)?;
+            damaged::set_aside(tx, id, corrupt.to_string(), claim.now)?;
             Ok(None)
         }
         other => other,
@@ -66,7 +66,7 @@ fn try_claim(tx: &mut Tx<'_>, claim: &ClaimRuns, id: RunId) -> Outcome<Option<Cl
     if claim.want != Want::Turn {
         return Ok(Some(ClaimedRun { read, fence: None }));
     }
-    let fence = tx.mind.index.fence(claim.epoch).ok_or(Error::Fenced)?;
+    let fence = tx.memory.index.fence(claim.epoch).ok_or(Error::Fenced)?;
     tx.claimed += 1;
     tx.edit(id).head.holder = Some(fence);
     read.head.holder = Some(fence);
@@ -92,7 +92,7 @@ fn take_one(tx: &mut Tx<'_>, take: &TakeUp, id: RunId) -> Outcome<Option<Claimed
     let found = tx.find(id)?.filter(|run| take.may_have(&run.head));
     let Some(run) = found.cloned() else { return Ok(None) };
     let mut read = read::rows(tx.db, run, &Read::whole(id))?;
-    let fence = tx.mind.index.fence(take.epoch).ok_or(Error::Fenced)?;
+    let fence = tx.memory.index.fence(take.epoch).ok_or(Error::Fenced)?;
     tx.edit(id).head.holder = Some(fence);
     read.head.holder = Some(fence);
     Ok(Some(ClaimedRun { read, fence: Some(fence) }))
@@ -122,7 +122,7 @@ pub(crate) fn claim_activities(
     let (mut seen, mut wanted) = (0, claim.count.saturating_add(tx.claimed));
     loop {
         let wider = ClaimActivities { count: wanted, ..claim.clone() };
-        let candidates = tx.mind.index.activities(&wider);
+        let candidates = tx.memory.index.activities(&wider);
         for (run, activity) in candidates.iter().skip(seen) {
             if claimed.len() == claim.count {
                 break;
@@ -162,7 +162,7 @@ fn claim_activity(
     if !due || activity.live.cancel.is_some() {
         return Ok(None);
     }
-    let fence = tx.mind.index.fence(claim.epoch).ok_or(Error::Fenced)?;
+    let fence = tx.memory.index.fence(claim.epoch).ok_or(Error::Fenced)?;
     let holder = match &claim.holder {
         HolderKind::Native => Holder::Native(fence),
         HolderKind::Remote(control) => {

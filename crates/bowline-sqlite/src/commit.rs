@@ -43,7 +43,7 @@ pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
         return Err(Error::Invalid(format!("history goes on after event {last}")).into());
     }
     birth::check(tx, commit)?;
-    let ended = commit.ended.iter().map(|foreseen| settle::foreseen(tx, id, foreseen));
+    let ended = commit.ended.iter().map(|offered| settle::offered(tx, id, offered));
     let ended = ended.collect::<Outcome<Option<Vec<_>>>>()?.ok_or(Error::Conflict)?;
     write(tx, commit, &ended)
 }

@@ -5,7 +5,7 @@ use bowline_store::{AttemptHit, Fired};
 
 use crate::{
     activity::Activity,
-    aside::{self, Found},
+    damaged::{self, Found},
     db::Outcome,
     tx::Tx,
 };
@@ -19,16 +19,16 @@ pub(crate) struct Fire {
 
 pub(crate) fn fire(tx: &mut Tx<'_>, fire: &Fire) -> Outcome<Fired> {
     let Fire { now, limit } = *fire;
-    tx.mind.index.wake(now);
+    tx.memory.index.wake(now);
     let mut fired = Fired::default();
     let mut found = Found::new(now);
-    for (run, alarm) in tx.mind.index.due(now, limit) {
+    for (run, alarm) in tx.memory.index.due(now, limit) {
         let rang = ring(tx, run, alarm, now, &mut fired);
         if found.step(tx, run, rang)?.is_none() {
-            aside::put_off(tx, run, alarm, now)?;
+            damaged::put_off(tx, run, alarm, now)?;
         }
     }
-    fired.aside = found.runs;
+    fired.damaged = found.runs;
     fired.runs.sort_unstable();
     fired.runs.dedup();
     Ok(fired)

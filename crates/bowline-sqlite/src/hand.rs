@@ -25,8 +25,8 @@ use crate::{
     shared::Shared,
 };
 
-/// Held by every thread that has a connection.
-pub(crate) type Held = (Arc<Lock>, mpsc::Sender<()>);
+/// FileHold by every thread that has a connection.
+pub(crate) type FileHold = (Arc<Lock>, mpsc::Sender<()>);
 
 /// The connection of a thread that reads; none while nobody may have one.
 pub(crate) type Slot = Arc<Mutex<Option<Connection>>>;
@@ -40,7 +40,7 @@ pub(crate) struct Hand {
 
 impl Hand {
     /// Opens the file, and lets those in who read.
-    pub(crate) fn open(shared: &Arc<Shared>, held: &Held, readers: &[Slot]) -> Result<Self> {
+    pub(crate) fn open(shared: &Arc<Shared>, held: &FileHold, readers: &[Slot]) -> Result<Self> {
         let path = &shared.path;
         let mut connection = settings::writer(path, &shared.settings)?;
         held.0.is_there();

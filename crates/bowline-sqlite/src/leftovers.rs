@@ -14,7 +14,7 @@ use crate::{
     blob::{self, number, wide},
     db::{Db, Outcome},
     limits,
-    owed::{Debt, debts},
+    missing_rows::{MissingRows, read_missing},
     run::Run,
 };
 use tree::{Tree, Walked};
@@ -63,8 +63,8 @@ fn below(db: Db<'_>, target: RunId, alive: Option<Epoch>, most: u64) -> Outcome<
 fn outline(db: Db<'_>, run: &Run, left: &mut Leftovers) -> Outcome<bool> {
     let count = |sql| db.first(sql, [run.key()], |row| number(row, 0));
     let marks = count("SELECT count(*) FROM marks WHERE run = ?")?.unwrap_or(0);
-    let debts = count("SELECT count(*) FROM owed WHERE run = ?")?.unwrap_or(0);
-    let is_busy = run.is_open() || marks + debts > 0;
+    let missing = count("SELECT count(*) FROM owed WHERE run = ?")?.unwrap_or(0);
+    let is_busy = run.is_open() || marks + missing > 0;
     if is_busy {
         left.queued += 1;
         left.unswept += marks;
@@ -116,16 +116,16 @@ pub(crate) fn gone(epoch: Epoch, alive: Option<Epoch>) -> Option<Gone> {
 }
 
 /// How many activities wait, and how many of those that wait are under a mark. Those whose rows
-/// are owed wait too.
+/// are missing wait too.
 fn queued(db: Db<'_>, run: &Run) -> Outcome<(u64, u64)> {
     let (id, key) = (run.head.run, run.key());
-    let (marks, debts) = (marks(db, run)?, debts(db, id, key)?);
+    let (marks, missing_rows) = (marks(db, run)?, read_missing(db, id, key)?);
     let (mut queued, mut marked) = (0, 0);
     let mut add = |activity| match covered(&marks, activity) {
         true => marked += 1,
         false => queued += 1,
     };
-    debts.iter().flat_map(Debt::ids).for_each(&mut add);
+    missing_rows.iter().flat_map(MissingRows::ids).for_each(&mut add);
     if marks.is_empty() {
         let sql = "SELECT count(*) FROM activities WHERE run = ? AND place = 0";
         let rows = db.first(sql, [key], |row| number(row, 0))?.unwrap_or(0);

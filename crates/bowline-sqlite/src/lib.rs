@@ -9,15 +9,16 @@
 mod activity;
 mod address;
 mod ahead;
-mod aside;
 mod ask;
 mod backup;
 mod blob;
 mod call;
+mod catalog;
 mod check;
 mod claim;
 mod commit;
 mod copier;
+mod damaged;
 mod db;
 mod fault;
 mod find;
@@ -29,12 +30,12 @@ mod inbox;
 mod leftovers;
 mod limits;
 mod load;
+mod loan;
 mod lock;
 mod log;
 mod member;
 mod migrate;
-mod owed;
-mod pen;
+mod missing_rows;
 mod pending;
 mod place;
 mod post;
@@ -44,7 +45,6 @@ mod run;
 mod settings;
 mod settle;
 mod shared;
-mod shelf;
 mod stats;
 mod store;
 mod sweep;
@@ -65,8 +65,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     hand::{Hand, Slot},
+    loan::WriterLoan,
     lock::Lock,
-    pen::Pen,
     reader::Question,
     shared::Shared,
     taken::Taken,
@@ -82,7 +82,7 @@ pub use transaction::Transaction;
 /// A store in one SQLite file.
 pub struct SqliteStore {
     shared: Arc<Shared>,
-    pen: Arc<Pen>,
+    loan: Arc<WriterLoan>,
     orders: mpsc::Sender<Order>,
     questions: mpsc::Sender<Question>,
     /// Questions of those that list, which have a reader of their own.
@@ -132,7 +132,7 @@ impl SqliteStore {
         let readers: Vec<Slot> = (0..=count).map(|_| Slot::default()).collect();
         let hand = Hand::open(&shared, &held, &readers)?;
         let index = load::index(db::Db::new(&hand.connection, &shared.counters))?;
-        let mind = tx::Mind { index, ..tx::Mind::default() };
+        let memory = tx::WriterMemory { index, ..tx::WriterMemory::default() };
         let (orders, order) = mpsc::channel(limits::CALLS_MAX);
         let (questions, question) = mpsc::channel(limits::READS_MAX);
         let (lists, list) = mpsc::channel(limits::READS_MAX);
@@ -148,18 +148,18 @@ impl SqliteStore {
                 drop(held);
             })?);
         }
-        let pen = Arc::new(Pen::default());
+        let loan = Arc::new(WriterLoan::default());
         let (known, own, hand) = (shared.clone(), held.clone(), Some(hand));
-        pen.give(Writer { hand, mind, shared: known, readers, held: own, last_group: 0 });
+        loan.give(Writer { hand, memory, shared: known, readers, held: own, last_group: 0 });
         let alive = held.1.downgrade();
-        let (sitting, known) = (pen.clone(), shared.clone());
+        let (sitting, known) = (loan.clone(), shared.clone());
         threads.push(begin("bowline-writer", move || {
             writer::work(&sitting, &known, order);
             drop(held);
         })?);
         let threads = Mutex::new(threads);
         let gone = Arc::new(tokio::sync::Mutex::new(gone));
-        Ok(Self { shared, pen, orders, questions, lists, threads, alive, gone })
+        Ok(Self { shared, loan, orders, questions, lists, threads, alive, gone })
     }
 
     /// Does what was asked before, and closes the file; whoever calls later is answered with

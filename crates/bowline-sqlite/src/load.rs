@@ -24,7 +24,7 @@ pub(crate) fn index(db: Db<'_>) -> Result<Index> {
     let mut load = || -> Outcome<()> {
         loading.runs(db)?;
         loading.marks(db)?;
-        loading.owed(db)?;
+        loading.missing_rows(db)?;
         loading.activities(db)?;
         loading.alarms(db)
     };
@@ -62,7 +62,7 @@ impl Loading {
         })
     }
 
-    fn owed(&mut self, db: Db<'_>) -> Outcome<()> {
+    fn missing_rows(&mut self, db: Db<'_>) -> Outcome<()> {
         db.each("SELECT DISTINCT run FROM owed", [], |row| {
             let run = self.name(db, row.get(0)?)?;
             self.index.apply(run.map(Change::Owing));

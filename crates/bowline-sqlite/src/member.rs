@@ -8,8 +8,8 @@ use bowline_store::{
 use rusqlite::params;
 
 use crate::{
-    aside::Found,
     blob::{int, number},
+    damaged::Found,
     db::Outcome,
     settle::proves,
     tx::{Membership, Tx},
@@ -53,19 +53,19 @@ pub(crate) fn renew(tx: &mut Tx<'_>, renewal: &Renewal) -> Outcome<Renewed> {
     for control in &renewal.controls {
         undelivered(tx, control, &mut cancels, &mut found)?;
     }
-    let own = tx.mind.index.attempts_by(epoch).filter(|_| renewal.inventory);
+    let own = tx.memory.index.attempts_by(epoch).filter(|_| renewal.inventory);
     let inventory = own.map(|(run, activity, _)| (run, activity)).collect();
     if renewal.leave {
         leave(tx, epoch, &mut found)?;
     }
     // A file has one past.
     let (others, past) = (false, 0);
-    Ok(Renewed { heartbeats, cancels, inventory, others, aside: found.runs, past })
+    Ok(Renewed { heartbeats, cancels, inventory, others, damaged: found.runs, past })
 }
 
 /// Started attempts of the member that a mark covers and whose rows do not say so yet.
 fn marked(tx: &Tx<'_>, epoch: Epoch) -> Vec<(RunId, EventId)> {
-    let index = &tx.mind.index;
+    let index = &tx.memory.index;
     let own = index.attempts_by(epoch).filter(|(_, _, attempt)| attempt.cancel.is_none());
     own.filter(|(run, activity, _)| index.mark(*run, *activity).is_some())
         .map(|(run, activity, _)| (run, activity))
@@ -88,7 +88,7 @@ fn heartbeat(tx: &mut Tx<'_>, beat: &Heartbeat, now: Time) -> Outcome<HeartbeatR
         return Ok(HeartbeatReply::Gone);
     }
     let Some(mut own) = tx.activity(run, activity)? else { return Ok(HeartbeatReply::Gone) };
-    let alive = tx.mind.index.epoch();
+    let alive = tx.memory.index.epoch();
     let start = own.live.started().filter(|_| own.live.attempt == attempt);
     if !start.is_some_and(|start| proves(&beat.proof, &start.holder, alive)) {
         return Ok(HeartbeatReply::Gone);
@@ -129,7 +129,7 @@ fn sight(tx: &mut Tx<'_>, sighting: &Sighting) -> Outcome<()> {
 /// Every cancel that stands against an attempt of the member. The index knows them, but for what
 /// this very group has changed; a row is asked where the index has no answer.
 fn cancels(tx: &mut Tx<'_>, epoch: Epoch, found: &mut Found) -> Outcome<Vec<AttemptHit>> {
-    let own = tx.mind.index.attempts_by(epoch);
+    let own = tx.memory.index.attempts_by(epoch);
     let known: Vec<(RunId, EventId, Option<AttemptHit>)> = own
         .map(|(run, activity, attempt)| {
             let hit = attempt.cancel.as_ref().map(|(cause, at)| AttemptHit {
@@ -165,7 +165,7 @@ fn undelivered(
     cancels: &mut Vec<AttemptHit>,
     found: &mut Found,
 ) -> Outcome<()> {
-    let index = &tx.mind.index;
+    let index = &tx.memory.index;
     let may_be = |run: RunId, activity: EventId| {
         let stands = index.attempt(run, activity).is_some_and(|attempt| attempt.cancel.is_some());
         stands || index.mark(run, activity).is_some() || tx.is_pending(run)
@@ -204,7 +204,7 @@ fn standing(tx: &mut Tx<'_>, run: RunId, activity: EventId) -> Outcome<Option<At
 }
 
 fn leave(tx: &mut Tx<'_>, epoch: Epoch, found: &mut Found) -> Outcome<()> {
-    let own = tx.mind.index.attempts_by(epoch);
+    let own = tx.memory.index.attempts_by(epoch);
     let attempts: Vec<_> = own.map(|(run, activity, _)| (run, activity)).collect();
     for (run, activity) in attempts {
         let lost = lose_attempt(tx, run, activity, found.now);
@@ -212,7 +212,7 @@ fn leave(tx: &mut Tx<'_>, epoch: Epoch, found: &mut Found) -> Outcome<()> {
             tx.change(Change::Over { run, activity });
         }
     }
-    let held: Vec<RunId> = tx.mind.index.held_by(epoch).collect();
+    let held: Vec<RunId> = tx.memory.index.held_by(epoch).collect();
     for run in held {
         let released = release(tx, run);
         found.step(tx, run, released)?;

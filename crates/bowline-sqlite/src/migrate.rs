@@ -7,19 +7,19 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::fault::Fault;
 
-struct Step {
+struct Migration {
     version: i64,
     name: &'static str,
     sql: &'static str,
 }
 
 /// Steps are for ever: a released one is never edited, the next one changes what it made.
-const STEPS: &[Step] = &[
-    Step { version: 1, name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
-    Step { version: 2, name: "shelves", sql: include_str!("../migrations/0002_shelves.sql") },
-    Step { version: 3, name: "chains", sql: include_str!("../migrations/0003_chains.sql") },
-    Step { version: 4, name: "unseen", sql: include_str!("../migrations/0004_unseen.sql") },
-    Step { version: 5, name: "parked", sql: include_str!("../migrations/0005_parked.sql") },
+const STEPS: &[Migration] = &[
+    Migration { version: 1, name: "tables", sql: include_str!("../migrations/0001_tables.sql") },
+    Migration { version: 2, name: "shelves", sql: include_str!("../migrations/0002_shelves.sql") },
+    Migration { version: 3, name: "chains", sql: include_str!("../migrations/0003_chains.sql") },
+    Migration { version: 4, name: "unseen", sql: include_str!("../migrations/0004_unseen.sql") },
+    Migration { version: 5, name: "parked", sql: include_str!("../migrations/0005_parked.sql") },
 ];
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS versions (
@@ -59,11 +59,11 @@ fn version(db: &Connection) -> Result<i64> {
     Ok(db.query_row(newest, [], |row| row.get(0)).map_err(Fault::from)?)
 }
 
-fn apply(db: &mut Connection, step: &Step, path: &Path) -> Result<()> {
+fn apply(db: &mut Connection, step: &Migration, path: &Path) -> Result<()> {
     Ok(try_apply(db, step, path)?)
 }
 
-fn try_apply(db: &mut Connection, step: &Step, path: &Path) -> std::result::Result<(), Fault> {
+fn try_apply(db: &mut Connection, step: &Migration, path: &Path) -> std::result::Result<(), Fault> {
     let sum = i64::from(crc32fast::hash(step.sql.as_bytes()));
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute_batch(VERSIONS)?;

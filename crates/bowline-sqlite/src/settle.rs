@@ -1,7 +1,7 @@
 //! Attempts end.
 
 use bowline_core::{Epoch, Holder, RunId, Step, settle as step};
-use bowline_store::{Foreseen, Proof, Settle, Settled};
+use bowline_store::{OfferedEnd, Proof, Settle, Settled};
 
 use crate::{activity::Activity, db::Outcome, tx::Tx};
 
@@ -21,7 +21,7 @@ pub(crate) fn settle(tx: &mut Tx<'_>, report: &Settle) -> Outcome<Settled> {
     if let Some(start) = &start {
         let counts = match report.is_fact() {
             true => report.proof.fits(&start.holder),
-            false => proves(&report.proof, &start.holder, tx.mind.index.epoch()),
+            false => proves(&report.proof, &start.holder, tx.memory.index.epoch()),
         };
         if !counts {
             return Ok(stale);
@@ -44,20 +44,20 @@ pub(crate) fn settle(tx: &mut Tx<'_>, report: &Settle) -> Outcome<Settled> {
 }
 
 /// The row of an attempt whose end a decision about its run knows already, as that end leaves it;
-/// none if it is not as foreseen any more.
-pub(crate) fn foreseen(
+/// none if it is not as offered any more.
+pub(crate) fn offered(
     tx: &mut Tx<'_>,
     run: RunId,
-    foreseen: &Foreseen,
+    offered: &OfferedEnd,
 ) -> Outcome<Option<Activity>> {
-    let report = &foreseen.settle;
+    let report = &offered.settle;
     if report.run != run || tx.mark(run, report.activity).is_some() {
         return Ok(None);
     }
     let Some(own) = tx.activity(run, report.activity)? else { return Ok(None) };
-    let alive = tx.mind.index.epoch();
+    let alive = tx.memory.index.epoch();
     let proven = own.live.started().is_some_and(|out| proves(&report.proof, &out.holder, alive));
-    let after = foreseen.holds(&own.spec, &own.live).filter(|_| proven);
+    let after = offered.holds(&own.spec, &own.live).filter(|_| proven);
     Ok(after.map(|live| Activity { live, ..own }))
 }
 

@@ -4,10 +4,10 @@ use std::future::ready;
 
 use bowline_core::{Epoch, RunId, Time, Version};
 use bowline_store::{
-    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
-    Committed, Error, Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Page, Pending,
-    Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf,
-    Shelve, Store, Subtree, Sweep, Swept, TakeUp, stored::Weight,
+    Answer, Ask, Attest, Attested, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
+    ClaimedActivity, ClaimedRun, Commit, Committed, Error, Filter, Fired, Hint, Hints, Item, Join,
+    Joined, Leftovers, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result,
+    RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp, stored::Weight,
 };
 use tokio::sync::{
     mpsc::{self, error::TrySendError},
@@ -17,7 +17,7 @@ use tokio::sync::{
 use crate::{
     SqliteStore,
     call::{Many, Step},
-    claim,
+    catalog, claim,
     commit::commit,
     db::{Db, Outcome},
     find,
@@ -25,7 +25,7 @@ use crate::{
     guard, leftovers, member, post, read,
     reader::{self, Question},
     settle::settle,
-    shelf, sweep,
+    sweep,
     writer::Order,
 };
 
@@ -72,10 +72,10 @@ impl SqliteStore {
             Ok(()) => Box::pin(async move { answer.await.unwrap_or_else(|_| refuse(Error::Shut)) }),
             Err(TrySendError::Closed(_)) => Box::pin(ready(refuse(Error::Shut))),
             Err(TrySendError::Full(order)) => {
-                let (orders, pen) = (self.orders.clone(), self.pen.clone());
+                let (orders, loan) = (self.orders.clone(), self.loan.clone());
                 Box::pin(async move {
                     let Ok(room) = orders.reserve().await else { return refuse(Error::Shut) };
-                    pen.sends();
+                    loan.sends();
                     room.send(order);
                     answer.await.unwrap_or_else(|_| refuse(Error::Shut))
                 })
@@ -86,16 +86,16 @@ impl SqliteStore {
     /// Sends an order to the writer's thread, unless this thread has the writer.
     pub(crate) fn send(&self, order: Order) -> std::result::Result<(), TrySendError<Order>> {
         let order = match order {
-            Order::Call(call) => match self.pen.keep(call) {
+            Order::Call(call) => match self.loan.keep(call) {
                 Some(call) => Order::Call(call),
                 None => return Ok(()),
             },
             other => other,
         };
-        self.pen.sends();
+        self.loan.sends();
         let sent = self.orders.try_send(order);
         if sent.is_err() {
-            self.pen.carried_out(1);
+            self.loan.carried_out(1);
         }
         sent
     }
@@ -181,7 +181,7 @@ impl Store for SqliteStore {
     fn lend(&self, ask: &mut dyn FnMut()) {
         match guard::is_inside() {
             true => ask(),
-            false => self.pen.lend(ask),
+            false => self.loan.lend(ask),
         }
     }
 
@@ -215,7 +215,7 @@ impl Store for SqliteStore {
         let (reply, answer) = oneshot::channel();
         let call = Many::one(Fire { now, limit }, fire, |fire| Weight::at_most(fire.limit), reply);
         // When the next alarm rings is known once the index has heard of these.
-        let call = call.and_after(|mind, fired| fired.next = mind.index.next_due());
+        let call = call.and_after(|memory, fired| fired.next = memory.index.next_due());
         self.submit(Order::Call(Box::new(call)), answer, Err)
     }
 
@@ -258,12 +258,12 @@ impl Store for SqliteStore {
         self.reading(move |db| leftovers::leftovers(db, &subtree, alive))
     }
 
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
-        self.many(puts, shelf::shelve, Weight::shelve)
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<Version>>> {
+        self.many(puts, catalog::write_catalog, Weight::write_catalog)
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
-        self.reading(move |db| shelf::shelf(db, &shelf))
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<Item>>> {
+        self.reading(move |db| catalog::read_catalog(db, &catalog))
     }
 
     fn watch(&self) -> Hints {

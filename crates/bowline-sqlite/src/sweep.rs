@@ -2,13 +2,13 @@
 
 mod forget;
 mod mark;
-mod owed;
+mod missing_rows;
 mod unseen;
 
 use bowline_core::RunId;
 use bowline_store::{Sweep, Swept, ready::Change};
 
-use crate::{aside::Found, db::Outcome, member, tx::Tx};
+use crate::{damaged::Found, db::Outcome, member, tx::Tx};
 
 pub(crate) use forget::Cursor;
 
@@ -16,7 +16,7 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, sweep: &Sweep) -> Outcome<Swept> {
     tx.alive(sweep.epoch)?;
     let (mut room, mut found) = (Room(sweep.limit), Found::new(sweep.now));
     let more = [
-        owed::materialise(tx, &mut room, &mut found)?,
+        missing_rows::materialise(tx, &mut room, &mut found)?,
         mark::fold_all(tx, &mut room, &mut found)?,
         lose(tx, sweep, &mut room, &mut found)?,
         release(tx, sweep, &mut room, &mut found)?,
@@ -27,8 +27,8 @@ pub(crate) fn sweep(tx: &mut Tx<'_>, sweep: &Sweep) -> Outcome<Swept> {
     ];
     let next = forget::next(tx)?;
     let silent_since = unseen::silent_since(tx)?;
-    let (rows, more, aside) = (sweep.limit - room.0, more.contains(&true), found.runs);
-    Ok(Swept { rows, more, aside, next, silent: Vec::new(), silent_since })
+    let (rows, more, damaged) = (sweep.limit - room.0, more.contains(&true), found.runs);
+    Ok(Swept { rows, more, damaged, next, silent: Vec::new(), silent_since })
 }
 
 /// How many rows may still be touched.
@@ -50,7 +50,7 @@ impl Room {
 
 /// Attempts of dead members are lost. A store of one process sees that they ended: with it.
 fn lose(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room, found: &mut Found) -> Outcome<bool> {
-    let outside = tx.mind.index.attempts_outside(sweep.epoch);
+    let outside = tx.memory.index.attempts_outside(sweep.epoch);
     let lost: Vec<_> = outside.take(room.0.saturating_add(1)).collect();
     for (run, activity) in lost.iter().take(room.0) {
         let done = member::lose_attempt(tx, *run, *activity, sweep.now);
@@ -63,7 +63,7 @@ fn lose(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room, found: &mut Found) -> O
 }
 
 fn release(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room, found: &mut Found) -> Outcome<bool> {
-    let outside = tx.mind.index.held_outside(sweep.epoch);
+    let outside = tx.memory.index.held_outside(sweep.epoch);
     let held: Vec<RunId> = outside.take(room.0.saturating_add(1)).collect();
     for run in held.iter().take(room.0) {
         let done = member::release(tx, *run);

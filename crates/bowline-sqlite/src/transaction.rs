@@ -28,7 +28,7 @@ use crate::{
 
 /// What the closure of [`SqliteStore::transaction`] works with.
 pub struct Transaction<'t> {
-    seat: &'t mut (dyn Seat + 't),
+    inner: &'t mut (dyn WriterTx + 't),
     guard: &'t Guard,
     shared: &'t Shared,
     /// Set if something was half done: then nothing can be kept.
@@ -36,7 +36,7 @@ pub struct Transaction<'t> {
 }
 
 /// The writer's transaction, without its lifetimes.
-trait Seat {
+trait WriterTx {
     /// Posts; an error that has written something breaks the transaction.
     fn post(&mut self, posting: &Posting) -> std::result::Result<Posted, Refused>;
 
@@ -51,7 +51,7 @@ enum Refused {
     Broken(Error),
 }
 
-impl Seat for Tx<'_> {
+impl WriterTx for Tx<'_> {
     fn post(&mut self, posting: &Posting) -> std::result::Result<Posted, Refused> {
         let before = self.touched();
         post::post(self, posting).map_err(|fault| {
@@ -79,12 +79,12 @@ impl Transaction<'_> {
         if let Some(error) = self.broken.clone().or_else(|| self.guard.misuse()) {
             return Err(error);
         }
-        if is_over(self.guard, self.seat.connection()) {
+        if is_over(self.guard, self.inner.connection()) {
             return Err(over());
         }
         self.shared.clock(posting.now());
         let ours = self.guard.ours();
-        let posted = self.seat.post(posting);
+        let posted = self.inner.post(posting);
         drop(ours);
         posted.map_err(|refused| match refused {
             Refused::Whole(error) => error,
@@ -97,7 +97,7 @@ impl Transaction<'_> {
     /// A program links SQLite once, so this is the `rusqlite` that it has itself, whichever of the
     /// versions that this crate allows.
     pub fn connection(&self) -> &rusqlite::Connection {
-        self.seat.connection()
+        self.inner.connection()
     }
 }
 
@@ -197,12 +197,12 @@ fn within<T, E>(
     shared: &Shared,
     work: impl FnOnce(&mut Transaction<'_>) -> std::result::Result<T, E>,
 ) -> (Option<Ended<T, E>>, Outcome<()>) {
-    let mut transaction = Transaction { seat: tx, guard, shared, broken: None };
+    let mut transaction = Transaction { inner: tx, guard, shared, broken: None };
     let theirs = guard.theirs();
     let worked = catch_unwind(AssertUnwindSafe(|| work(&mut transaction)));
     drop(theirs);
     let broken = transaction.broken.take();
-    let gone = is_over(guard, transaction.seat.connection()).then(over);
+    let gone = is_over(guard, transaction.inner.connection()).then(over);
     let value = match worked {
         Err(panic) => return (Some(Ended::Panicked(panic)), Err(asked_for())),
         // Whatever error the closure made of what it must not do, this is the reason.

@@ -24,7 +24,7 @@ use crate::{
     blob::int,
     db::{Db, Outcome},
     inbox, leftovers, limits,
-    owed::Owed,
+    missing_rows::MissingRowsMemory,
     pending::Pending,
     run::{self, Run},
     sweep::Cursor,
@@ -32,30 +32,30 @@ use crate::{
 
 /// What the writer remembers between transactions.
 #[derive(Default)]
-pub(crate) struct Mind {
+pub(crate) struct WriterMemory {
     pub(crate) index: Index,
     /// Labels of the runs that were used lately, so that a commit need not read them again. A
     /// label never changes, so nothing here can be stale.
     pub(crate) labels: Recent<RunId, Arc<run::Label>, { limits::LABELS_MAX }>,
     /// The largest key of each namespace.
     pub(crate) keys: HashMap<Namespace, i64>,
-    pub(crate) owed: Owed,
+    pub(crate) missing_rows: MissingRowsMemory,
     /// Where sweeping goes on looking for runs that may go.
     pub(crate) cursor: Cursor,
 }
 
-impl Mind {
+impl WriterMemory {
     /// Forgets what a transaction that was rolled back may have left here.
     pub(crate) fn roll_back(&mut self) {
         self.labels.clear();
         self.keys.clear();
-        self.owed.clear();
+        self.missing_rows.clear();
     }
 }
 
 pub(crate) struct Tx<'a> {
     pub(crate) db: Db<'a>,
-    pub(crate) mind: &'a mut Mind,
+    pub(crate) memory: &'a mut WriterMemory,
     runs: HashMap<RunId, Loaded>,
     /// Runs in the order in which they were first written to.
     written: Vec<RunId>,
@@ -99,10 +99,10 @@ pub(crate) struct Done {
 }
 
 impl<'a> Tx<'a> {
-    pub(crate) fn new(db: Db<'a>, mind: &'a mut Mind) -> Self {
+    pub(crate) fn new(db: Db<'a>, memory: &'a mut WriterMemory) -> Self {
         Self {
             db,
-            mind,
+            memory,
             runs: HashMap::new(),
             written: Vec::new(),
             wakes: BTreeMap::new(),
@@ -117,7 +117,7 @@ impl<'a> Tx<'a> {
 
     /// Refuses whoever is not the member: stores of one process have one at a time.
     pub(crate) fn alive(&self, epoch: Epoch) -> Outcome<()> {
-        match self.mind.index.epoch() == Some(epoch) {
+        match self.memory.index.epoch() == Some(epoch) {
             true => Ok(()),
             false => Err(Error::Fenced.into()),
         }
@@ -154,7 +154,7 @@ impl<'a> Tx<'a> {
     /// A run that is over is not looked for any more when its tree is.
     fn rest(&mut self, id: RunId) -> Outcome<()> {
         let Some(loaded) = self.runs.get(&id) else { return Ok(()) };
-        let is_out = self.pending.has_attempts(&self.mind.index, id);
+        let is_out = self.pending.has_attempts(&self.memory.index, id);
         if is_out || !leftovers::is_over(self.db, &loaded.run)? {
             return Ok(());
         }
@@ -202,7 +202,7 @@ impl<'a> Tx<'a> {
     pub(crate) fn gone(&mut self, id: RunId) {
         self.runs.remove(&id);
         self.written.retain(|written| *written != id);
-        self.mind.labels.take(&id);
+        self.memory.labels.take(&id);
         self.wakes.remove(&id);
         self.change(Change::RunGone(id));
         self.hints.extend([Hint::Changed(id), Hint::Closed(id)]);
@@ -225,17 +225,17 @@ impl<'a> Tx<'a> {
     pub(crate) fn find_at(&mut self, key: i64) -> Outcome<Option<RunId>> {
         let Some(label) = run::label_at(self.db, key)? else { return Ok(None) };
         let id = label.run;
-        self.mind.labels.put(id, Arc::new(label));
+        self.memory.labels.put(id, Arc::new(label));
         Ok(self.find(id)?.map(|run| run.head.run))
     }
 
     /// The key of a run.
     pub(crate) fn label(&mut self, id: RunId) -> Outcome<Option<Arc<run::Label>>> {
-        if let Some(label) = self.mind.labels.find(&id) {
+        if let Some(label) = self.memory.labels.find(&id) {
             return Ok(Some(label));
         }
         let Some(label) = run::label(self.db, id)?.map(Arc::new) else { return Ok(None) };
-        self.mind.labels.put(id, label.clone());
+        self.memory.labels.put(id, label.clone());
         Ok(Some(label))
     }
 
@@ -247,15 +247,15 @@ impl<'a> Tx<'a> {
         if self.find(id)?.is_some() {
             return Err(Error::Invalid(format!("the run id {id} was used before")).into());
         }
-        let last = match self.mind.keys.get(&id.namespace) {
+        let last = match self.memory.keys.get(&id.namespace) {
             Some(last) => *last,
             None => run::last_key(self.db, id.namespace)?,
         };
         let key = last + 1;
-        self.mind.keys.insert(id.namespace, key);
+        self.memory.keys.insert(id.namespace, key);
         let mut run = run::insert(self.db, key, head, started)?;
         run.head.holder = hold;
-        self.mind.labels.put(id, run.label.clone());
+        self.memory.labels.put(id, run.label.clone());
         self.runs.insert(id, Loaded { run, state: State::New });
         self.written.push(id);
         let batch = Batch::of(&birth.events).expect("it begins with an event");
@@ -365,11 +365,11 @@ impl<'a> Tx<'a> {
     }
 
     pub(crate) fn attempts(&self, run: RunId) -> BTreeSet<EventId> {
-        self.pending.attempts(&self.mind.index, run)
+        self.pending.attempts(&self.memory.index, run)
     }
 
     pub(crate) fn mark(&self, run: RunId, activity: EventId) -> Option<Mark> {
-        self.pending.mark(&self.mind.index, run, activity)
+        self.pending.mark(&self.memory.index, run, activity)
     }
 
     /// Whether this group has changed something of a run that the index does not know yet.
@@ -378,17 +378,17 @@ impl<'a> Tx<'a> {
     }
 
     pub(crate) fn owes(&self, run: RunId) -> bool {
-        self.pending.owes(&self.mind.index, run)
+        self.pending.owes(&self.memory.index, run)
     }
 
     pub(crate) fn deadline(&self, run: RunId, activity: EventId) -> Option<Time> {
-        self.pending.deadline(&self.mind.index, run, activity)
+        self.pending.deadline(&self.memory.index, run, activity)
     }
 
     // Alarms.
 
     pub(crate) fn alarms(&self, run: RunId) -> BTreeSet<Alarm> {
-        self.pending.alarms(&self.mind.index, run)
+        self.pending.alarms(&self.memory.index, run)
     }
 
     /// Sets an alarm of a run that was found before.

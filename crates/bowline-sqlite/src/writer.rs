@@ -18,13 +18,13 @@ use crate::{
     call::Call,
     db::{Db, Outcome},
     fault::Fault,
-    hand::{self, Hand, Held, Slot},
+    hand::{self, FileHold, Hand, Slot},
     limits, load,
-    pen::Pen,
+    loan::WriterLoan,
     settings,
     shared::Shared,
     stats::count,
-    tx::{Done, Membership, Mind, Tx},
+    tx::{Done, Membership, Tx, WriterMemory},
 };
 
 /// What is sent to the writer.
@@ -41,25 +41,25 @@ pub(crate) enum Order {
 pub(crate) struct Writer {
     /// None while the file has to be recovered.
     pub(crate) hand: Option<Hand>,
-    pub(crate) mind: Mind,
+    pub(crate) memory: WriterMemory,
     pub(crate) shared: Arc<Shared>,
     pub(crate) readers: Vec<Slot>,
-    pub(crate) held: Held,
+    pub(crate) held: FileHold,
     /// How many calls were in the last group.
     pub(crate) last_group: usize,
 }
 
 /// What the writer's own thread does: works until the store is closed. What was sent before that is
 /// done.
-pub(crate) fn work(pen: &Pen, shared: &Shared, mut orders: mpsc::Receiver<Order>) {
+pub(crate) fn work(loan: &WriterLoan, shared: &Shared, mut orders: mpsc::Receiver<Order>) {
     let mut left = None;
     while let Some(order) = left.take().or_else(|| next(shared, &mut orders)) {
-        let done = pen.with(|writer| writer.take(order, &mut orders));
+        let done = loan.with(|writer| writer.take(order, &mut orders));
         let Some((carried_out, more)) = done else { return };
-        pen.carried_out(carried_out);
+        loan.carried_out(carried_out);
         left = more;
     }
-    if let Some(writer) = pen.take_away() {
+    if let Some(writer) = loan.take_away() {
         writer.close();
     }
 }
@@ -138,8 +138,8 @@ impl Writer {
         self.shared.mended();
         let hand = Hand::open(&self.shared, &self.held, &self.readers)?;
         let mut index = load::index(Db::new(&hand.connection, &self.shared.counters))?;
-        index.carry_on(&self.mind.index);
-        self.mind = Mind { index, ..Mind::default() };
+        index.carry_on(&self.memory.index);
+        self.memory = WriterMemory { index, ..WriterMemory::default() };
         self.hand = Some(hand);
         self.shared.listeners.tell(&[Hint::Everything]);
         Ok(())
@@ -195,7 +195,7 @@ impl Writer {
         self.last_group = calls.len();
         self.run(&mut calls);
         for mut call in calls {
-            call.after(&self.mind);
+            call.after(&self.memory);
             call.answer();
         }
     }
@@ -235,7 +235,7 @@ impl Writer {
         work: impl FnOnce(&mut Tx<'_>) -> Outcome<()>,
     ) -> Outcome<()> {
         self.ready()?;
-        let Self { hand: Some(hand), mind, shared, .. } = self else {
+        let Self { hand: Some(hand), memory, shared, .. } = self else {
             unreachable!("it is ready");
         };
         let Hand { connection, log, .. } = hand;
@@ -243,7 +243,7 @@ impl Writer {
         begin(connection)?;
         log.keep_ahead();
         let worked = catch_unwind(AssertUnwindSafe(|| {
-            let mut tx = Tx::new(db, mind);
+            let mut tx = Tx::new(db, memory);
             work(&mut tx)?;
             tx.finish()
         }));
@@ -261,13 +261,13 @@ impl Writer {
         match done {
             Ok(done) => {
                 count(&shared.counters.transactions, 1);
-                publish(mind, shared, done);
+                publish(memory, shared, done);
                 hand.copy(shared);
                 Ok(())
             }
             Err(fault) => {
                 count(&shared.counters.rollbacks, 1);
-                mind.roll_back();
+                memory.roll_back();
                 // After some errors SQLite has rolled back by itself.
                 if !connection.is_autocommit() {
                     connection.execute_batch("ROLLBACK")?;
@@ -293,16 +293,16 @@ fn begin(connection: &Connection) -> Outcome<()> {
 
 /// Lets everybody know what was committed: the index first, so that whoever follows a hint finds
 /// what it is about.
-fn publish(mind: &mut Mind, shared: &Shared, done: Done) {
+fn publish(memory: &mut WriterMemory, shared: &Shared, done: Done) {
     let Done { changes, mut hints, member } = done;
-    mind.index.apply(changes);
+    memory.index.apply(changes);
     match member {
-        Some(Membership::Joined(epoch)) => mind.index.joined(epoch),
-        Some(Membership::Left) => mind.index.left(),
+        Some(Membership::Joined(epoch)) => memory.index.joined(epoch),
+        Some(Membership::Left) => memory.index.left(),
         None => {}
     }
-    shared.set_member(mind.index.epoch());
-    hints.extend(mind.index.take_hints());
+    shared.set_member(memory.index.epoch());
+    hints.extend(memory.index.take_hints());
     let hints: Vec<_> = hints.into_iter().collect();
     shared.listeners.tell(&hints);
 }

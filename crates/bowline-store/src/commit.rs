@@ -10,7 +10,7 @@ use bowline_core::{
     start,
 };
 
-use crate::{Foreseen, Head, RunCancel, Snapshot};
+use crate::{Head, OfferedEnd, RunCancel, Snapshot};
 
 /// One decision about one run.
 #[derive(Clone, Debug)]
@@ -33,9 +33,9 @@ pub struct Commit {
     pub forgotten: Vec<Number>,
     /// Attempts of this run whose ends the decision has taken in before they stand anywhere. They
     /// are written with it, and no message is sent; where one would say anything else by now than
-    /// was foreseen, that is a [`Conflict`](crate::Error::Conflict). So is an inbox that is ahead
+    /// was expected, that is a [`Conflict`](crate::Error::Conflict). So is an inbox that is ahead
     /// of `consumed`: what was acknowledged first is heard first.
-    pub ended: Vec<Foreseen>,
+    pub ended: Vec<OfferedEnd>,
     /// What happened.
     pub batch: Option<Batch>,
     /// The id of the event that will come next.

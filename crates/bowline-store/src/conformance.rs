@@ -7,23 +7,23 @@
 pub mod answer;
 pub mod ask;
 pub mod cancel;
+pub mod catalog;
 pub mod claim;
 pub mod commit;
 pub mod crash;
 pub mod damage;
-pub mod foresee;
 pub mod history;
 pub mod ladder;
 pub mod leftovers;
 pub mod mark;
 pub mod member;
+pub mod offered;
 pub mod parked;
 pub mod post;
 pub mod query;
 pub mod race;
 pub mod retention;
 pub mod settle;
-pub mod shelf;
 pub mod start;
 pub mod timer;
 mod turn;
@@ -209,7 +209,7 @@ macro_rules! conformance {
             a_timed_out_attempt_may_still_report
             a_stale_report_leaves_the_others_alone
         }
-        $crate::conformance_group! { $open, foresee:
+        $crate::conformance_group! { $open, offered:
             an_end_is_written_with_the_decision
             an_end_may_close_its_run
             a_repeated_decision_counts_once
@@ -346,7 +346,7 @@ macro_rules! conformance {
             what_a_link_left_is_named_while_any_other_is_there
             what_runs_on_keeps_the_way_to_it
         }
-        $crate::conformance_group! { $open, shelf:
+        $crate::conformance_group! { $open, catalog:
             a_shelf_keeps_what_was_put_there
             an_item_is_changed_by_one_at_a_time
             an_item_is_taken_away
@@ -418,7 +418,7 @@ mod tests {
             include_str!("conformance/commit.rs"),
             include_str!("conformance/crash.rs"),
             include_str!("conformance/damage.rs"),
-            include_str!("conformance/foresee.rs"),
+            include_str!("conformance/offered.rs"),
             include_str!("conformance/history.rs"),
             include_str!("conformance/leftovers.rs"),
             include_str!("conformance/mark.rs"),
@@ -429,7 +429,7 @@ mod tests {
             include_str!("conformance/race.rs"),
             include_str!("conformance/retention.rs"),
             include_str!("conformance/settle.rs"),
-            include_str!("conformance/shelf.rs"),
+            include_str!("conformance/catalog.rs"),
             include_str!("conformance/start.rs"),
             include_str!("conformance/ladder.rs"),
             include_str!("conformance/timer.rs"),

@@ -7,6 +7,7 @@
 //! `conformance`.
 
 mod ask;
+mod catalog;
 mod claim;
 mod commit;
 mod error;
@@ -17,7 +18,6 @@ mod post;
 mod read;
 mod recent;
 mod settle;
-mod shelf;
 mod sweep;
 mod unseen;
 mod watch;
@@ -32,6 +32,7 @@ use std::{future::Future, pin::Pin};
 
 pub use ask::{Ask, AskBody, AskTarget, Pending, Reply};
 pub use bowline_core as core;
+pub use catalog::{CatalogPut, CatalogRead, ITEM_MAX, ITEM_NAME_MAX, Item, Which};
 pub use claim::{
     ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, TakeUp, Want,
 };
@@ -49,11 +50,10 @@ pub use member::{
 pub use post::{NewReceipt, Posted, Posting, StartRun, may_reuse};
 pub use read::{ActivityRow, Head, Read, RunCancel, RunKey, RunRead, Snapshot};
 pub use recent::Recent;
-pub use settle::{Foreseen, Settle, Settled, end_activity, keeps_row, lingers, runs_on};
-pub use shelf::{ITEM_MAX, ITEM_NAME_MAX, Item, Shelf, Shelve, Which};
-pub use sweep::{Aside, Fired, Sweep, Swept};
+pub use settle::{OfferedEnd, Settle, Settled, end_activity, keeps_row, lingers, runs_on};
+pub use sweep::{DamagedRun, Fired, Sweep, Swept};
 pub use unseen::{learn, silent_since};
-pub use watch::{Hint, Hints, Listeners, Word};
+pub use watch::{Broadcast, Hint, Hints, Listeners};
 
 /// What a store answers, some time later. The work goes on if the answer is dropped.
 pub type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -147,19 +147,19 @@ pub trait Store: Send + Sync + 'static {
     /// Tells what is left of a subtree: the one query behind `settled` and `clean`.
     fn leftovers(&self, subtree: Subtree) -> Answer<Result<Leftovers>>;
 
-    /// Puts small values on shelves, or takes them away; answers with the new versions. Two who
+    /// Puts small values into catalogs, or takes them away; answers with the new versions. Two who
     /// change the same item never both succeed.
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<core::Version>>>;
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<core::Version>>>;
 
-    /// Reads a shelf, in the order of names.
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>>;
+    /// Reads a catalog, in the order of names.
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<Item>>>;
 
     /// Hints that something may have happened. They may be lost, late or doubled.
     fn watch(&self) -> Hints;
 
     /// Says something to all other members, as a hint to them. Where only one process has the
     /// store open there is nobody to hear it.
-    fn say(&self, word: Word) {
+    fn say(&self, word: Broadcast) {
         let _ = word;
     }
 

@@ -6,7 +6,7 @@ use bowline_core::{
     Blob, Cause, ControlQueue, Epoch, EventId, Fence, Holder, Identity, Payload, RunId, Time,
 };
 
-use crate::{Aside, AttemptHit};
+use crate::{AttemptHit, DamagedRun};
 
 /// A process enters.
 #[derive(Clone, Debug)]
@@ -197,7 +197,7 @@ impl Renewal {
     }
 }
 
-/// Word of a cancel has come this far.
+/// Broadcast of a cancel has come this far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
     /// Which attempt.
@@ -221,7 +221,7 @@ pub struct Renewed {
     pub inventory: Vec<(RunId, EventId)>,
     /// Runs that were set aside, because something of them does not read. Heartbeats of their
     /// attempts are answered with [`HeartbeatReply::Gone`] where their own rows do not.
-    pub aside: Vec<Aside>,
+    pub damaged: Vec<DamagedRun>,
     /// If that was asked for, whether other members are alive.
     pub others: bool,
     /// Which past the rows are of. Another number than the last time says that a standby may have

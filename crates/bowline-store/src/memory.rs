@@ -7,6 +7,7 @@
 
 mod ask;
 mod birth;
+mod catalog;
 mod claim;
 mod commit;
 mod fault;
@@ -19,7 +20,6 @@ mod read;
 mod roll;
 mod row;
 mod settle;
-mod shelf;
 mod step;
 mod sweep;
 
@@ -33,10 +33,10 @@ use bowline_core::{Epoch, RunId, Time, Version};
 use parking_lot::Mutex;
 
 use crate::{
-    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
-    Committed, Error, Filter, Fired, Hint, Hints, Item, Join, Joined, Leftovers, Listeners, Page,
-    Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
-    Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp, ready::Index,
+    Answer, Ask, Attest, Attested, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
+    ClaimedActivity, ClaimedRun, Commit, Committed, Error, Filter, Fired, Hint, Hints, Item, Join,
+    Joined, Leftovers, Listeners, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply,
+    Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp, ready::Index,
 };
 
 pub use fault::{Faults, Method, When};
@@ -308,12 +308,12 @@ impl Store for MemoryStore {
         self.call(Method::Leftovers, |data| data.leftovers(&subtree))
     }
 
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
-        self.calls(Method::Shelve, puts, Data::shelve)
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<Version>>> {
+        self.calls(Method::CatalogPut, puts, Data::write_catalog)
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
-        self.call(Method::Shelf, |data| Ok(data.shelf(&shelf)))
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<Item>>> {
+        self.call(Method::CatalogRead, |data| Ok(data.read_catalog(&catalog)))
     }
 
     fn watch(&self) -> Hints {

@@ -267,7 +267,7 @@ impl Index {
         self.attempts.of_members(which)
     }
 
-    // Marks and rows that are owed.
+    // Marks and rows that are missing.
 
     /// The first mark that covers an activity.
     pub fn mark(&self, run: RunId, activity: EventId) -> Option<&Mark> {

@@ -69,14 +69,14 @@ pub struct Settled {
 
 /// The end of an attempt, and what its run was told on the strength of it before it was written.
 #[derive(Clone, Debug)]
-pub struct Foreseen {
+pub struct OfferedEnd {
     /// The report.
     pub settle: Settle,
     /// What the run took it for.
     pub message: Message,
 }
 
-impl Foreseen {
+impl OfferedEnd {
     /// What a report will tell its run, provided that the row stays as it is. None if it will tell
     /// nothing, or if the attempt was told something itself: then the row knows more than this.
     pub fn new(spec: &ActivitySpec, live: &ActivityLive, report: Settle) -> Option<Self> {
@@ -84,7 +84,7 @@ impl Foreseen {
         Some(Self { settle: report, message })
     }
 
-    /// The row after the report, if its run is told by it exactly what was foreseen.
+    /// The row after the report, if its run is told by it exactly what was expected.
     pub fn holds(&self, spec: &ActivitySpec, live: &ActivityLive) -> Option<ActivityLive> {
         let (after, message) = ended(spec, live, &self.settle)?;
         (message == self.message).then_some(after)

@@ -16,7 +16,7 @@ pub struct Fired {
     /// Remote attempts that passed a limit, and should be told to stop.
     pub hits: Vec<AttemptHit>,
     /// Runs that were set aside, because something of them does not read.
-    pub aside: Vec<Aside>,
+    pub damaged: Vec<DamagedRun>,
     /// When the next alarm rings, or a retry that waits becomes due: look again then.
     pub next: Option<Time>,
 }
@@ -24,14 +24,14 @@ pub struct Fired {
 /// A run was set aside, so that nobody else waits for it: bytes of it do not read. It is in
 /// quarantine, if its own row reads. Alarms of it are looked at again after an hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Aside {
+pub struct DamagedRun {
     /// Which run.
     pub run: RunId,
     /// What is wrong with it.
     pub reason: String,
 }
 
-impl Aside {
+impl DamagedRun {
     /// How long it takes until an alarm is looked at again that could not be rung.
     pub const PAUSE: Duration = Duration::from_secs(3_600);
 }
@@ -67,7 +67,7 @@ pub struct Swept {
     /// Whether some work is left.
     pub more: bool,
     /// Runs that were set aside, because something of them does not read.
-    pub aside: Vec<Aside>,
+    pub damaged: Vec<DamagedRun>,
     /// When the next receipt expires; what it kept may go then.
     pub next: Option<Time>,
     /// Members of which nobody has seen the end: some of them, if there are many.

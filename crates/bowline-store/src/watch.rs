@@ -51,14 +51,14 @@ pub enum Hint {
     /// A member could not go on with a run, or has let go of one that is parked: others may try.
     Parked(RunId),
     /// Another member has said something.
-    Word(Word),
+    Broadcast(Broadcast),
 }
 
 /// What a member says to all others: short, in the engine's own words, and as good as a hint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Word(Vec<u8>);
+pub struct Broadcast(Vec<u8>);
 
-impl Word {
+impl Broadcast {
     /// How long a word may be.
     pub const MAX: usize = 2_560;
 

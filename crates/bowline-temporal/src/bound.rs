@@ -46,7 +46,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| SHAPES.iter().map(Rule::of)
 
 /// Why a message is not unfolded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum OverBound {
     #[error("{0} has {1} bytes, more than {2}")]
     Long(&'static str, usize, usize),
     #[error("{0} has more than {1} entries")]
@@ -67,10 +67,10 @@ pub(crate) struct Weight {
 }
 
 /// Looks at a message of a known kind.
-pub(crate) fn weigh<M: Name>(bytes: &[u8]) -> Result<Weight, Fault> {
+pub(crate) fn weigh<M: Name>(bytes: &[u8]) -> Result<Weight, OverBound> {
     let wanted = || M::PACKAGE.bytes().chain(*b".").chain(M::NAME.bytes());
     let place = SHAPES.binary_search_by(|shape| shape.name.bytes().cmp(wanted()));
-    let place = place.map_err(|_| Fault::Unreadable)?;
+    let place = place.map_err(|_| OverBound::Unreadable)?;
     let mut walk = Walk::default();
     walk.message(&RULES[place], bytes, At { depth: 0, is_free: false })?;
     let bytes = bytes.len() + walk.parts * limits::PART_BYTES;
@@ -100,9 +100,9 @@ struct Walk {
 }
 
 impl Walk {
-    fn message(&mut self, rule: &Rule, mut rest: &[u8], at: At) -> Result<(), Fault> {
+    fn message(&mut self, rule: &Rule, mut rest: &[u8], at: At) -> Result<(), OverBound> {
         if at.depth > limits::DEPTH {
-            return Err(Fault::Unreadable);
+            return Err(OverBound::Unreadable);
         }
         let at = At { depth: at.depth + 1, is_free: at.is_free || rule.is_free };
         if rule.is_blob && !at.is_free {
@@ -111,25 +111,25 @@ impl Walk {
         let mut entries = BTreeMap::new();
         while !rest.is_empty() {
             let key = varint(&mut rest)?;
-            let number = u32::try_from(key >> 3).map_err(|_| Fault::Unreadable)?;
+            let number = u32::try_from(key >> 3).map_err(|_| OverBound::Unreadable)?;
             match key & 7 {
                 0 => drop(varint(&mut rest)?),
                 1 => drop(take(&mut rest, 8)?),
                 5 => drop(take(&mut rest, 4)?),
                 2 => {
                     let length = varint(&mut rest)?;
-                    let length = usize::try_from(length).map_err(|_| Fault::Unreadable)?;
+                    let length = usize::try_from(length).map_err(|_| OverBound::Unreadable)?;
                     let value = take(&mut rest, length)?;
                     self.parts += 1;
                     if self.parts > limits::PARTS {
-                        return Err(Fault::Parts);
+                        return Err(OverBound::Parts);
                     }
                     if let Some(field) = rule.field(number) {
                         self.field(field, value, &mut entries, at)?;
                     }
                 }
                 // Nobody has written groups for long.
-                _ => return Err(Fault::Unreadable),
+                _ => return Err(OverBound::Unreadable),
             }
         }
         Ok(())
@@ -141,9 +141,9 @@ impl Walk {
         value: &[u8],
         entries: &mut BTreeMap<u32, usize>,
         at: At,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), OverBound> {
         if !at.is_free && value.len() > field.longest {
-            return Err(Fault::Long(field.name, value.len(), field.longest));
+            return Err(OverBound::Long(field.name, value.len(), field.longest));
         }
         let Kind::Part(place) = field.kind else { return Ok(()) };
         let rule = &RULES[place];
@@ -152,28 +152,28 @@ impl Walk {
             *count += 1;
             let most = field.most.min(limits::MAP);
             if *count > most && !at.is_free {
-                return Err(Fault::Many(field.name, most));
+                return Err(OverBound::Many(field.name, most));
             }
         }
         self.message(rule, value, at)
     }
 }
 
-fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
+fn varint(rest: &mut &[u8]) -> Result<u64, OverBound> {
     let mut value = 0_u64;
     for at in 0..10 {
-        let byte = *rest.get(at).ok_or(Fault::Unreadable)?;
+        let byte = *rest.get(at).ok_or(OverBound::Unreadable)?;
         value |= u64::from(byte & 0x7f) << (7 * at);
         if byte < 0x80 {
             *rest = &rest[at + 1..];
             return Ok(value);
         }
     }
-    Err(Fault::Unreadable)
+    Err(OverBound::Unreadable)
 }
 
-fn take<'b>(rest: &mut &'b [u8], length: usize) -> Result<&'b [u8], Fault> {
-    let (taken, left) = rest.split_at_checked(length).ok_or(Fault::Unreadable)?;
+fn take<'b>(rest: &mut &'b [u8], length: usize) -> Result<&'b [u8], OverBound> {
+    let (taken, left) = rest.split_at_checked(length).ok_or(OverBound::Unreadable)?;
     *rest = left;
     Ok(taken)
 }

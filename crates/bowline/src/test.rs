@@ -145,10 +145,10 @@ async fn play<T>(builder: Builder, idle: Idle, body: impl AsyncFnOnce(&Test) -> 
 #[derive(Clone)]
 pub struct Test {
     bowline: Bowline,
-    inner: Rc<Inner>,
+    inner: Rc<TestWorld>,
 }
 
-struct Inner {
+struct TestWorld {
     world: Arc<World>,
     parts: Parts,
     clock: RuntimeClock,
@@ -182,7 +182,7 @@ impl Test {
         let bowline = Bowline::new(client.start().await?, parts.app.clone(), outside);
         let horizon = Mutex::new(clock.now().after(HORIZON));
         let (mocks, real) = (Mocks::new(), RealTime::new(runtime::Handle::current()));
-        let inner = Rc::new(Inner { world, parts, clock, ids, idle, mocks, real, horizon });
+        let inner = Rc::new(TestWorld { world, parts, clock, ids, idle, mocks, real, horizon });
         let test = Self { bowline, inner };
         test.bring_up().await?;
         Ok(test)
@@ -190,14 +190,14 @@ impl Test {
 
     /// A new life of the process, on the rows that there are.
     async fn bring_up(&self) -> Result<(), ClientError> {
-        let Inner { world, parts, clock, ids, mocks, real, .. } = &*self.inner;
+        let TestWorld { world, parts, clock, ids, mocks, real, .. } = &*self.inner;
         let inside = Inside { world: world.clone(), life: world.life() };
         world.memory.reopen();
         let mut engine = base(Arc::new(inside), clock, ids).identity("worker");
         for (name, code) in &parts.activities {
             let (name, code) = (name.clone(), code.clone());
-            let (world, desk) = (world.clone(), mocks.desk().clone());
-            let mockable = Mockable { name: name.clone(), code, world, desk };
+            let (world, mock_calls) = (world.clone(), mocks.mock_calls().clone());
+            let mockable = Mockable { name: name.clone(), code, world, mock_calls };
             engine = engine.activity(name, Arc::new(mockable));
         }
         for (name, code) in &parts.workflows {
@@ -215,7 +215,7 @@ impl Test {
 
     /// Brings the process up again whenever it has died.
     async fn host(&self) {
-        let Inner { world, clock, .. } = &*self.inner;
+        let TestWorld { world, clock, .. } = &*self.inner;
         loop {
             world.died.notified().await;
             let Some(fault) = world.fate() else { continue };
@@ -272,7 +272,7 @@ impl Test {
     /// Lets time pass. Everything that is due until then happens, in order; when this returns,
     /// nothing more can happen at that moment.
     pub async fn advance(&self, span: Duration) {
-        let Inner { clock, horizon, .. } = &*self.inner;
+        let TestWorld { clock, horizon, .. } = &*self.inner;
         let until = clock.now().after(span);
         *horizon.lock() = until.after(HORIZON);
         clock.sleep_until(until).await;

@@ -3,7 +3,7 @@
 //!
 //! In:    a closure, and the requests that it puts into its transaction.
 //! Out:   the store's transaction is asked to keep all of it; then the engine is told.
-//! Never: names a store. What a store lends its closure is a [`Seat`].
+//! Never: names a store. What a store lends its closure is a [`StoreTx`].
 
 mod send;
 
@@ -38,7 +38,7 @@ pub trait Transaction {
 }
 
 /// What a store lends to the closure of a transaction.
-pub(crate) trait Seat {
+pub(crate) trait StoreTx {
     fn post(&mut self, posting: &Posting) -> Result<Posted, StoreError>;
 
     #[cfg(feature = "_rusqlite")]
@@ -46,7 +46,7 @@ pub(crate) trait Seat {
 }
 
 /// Work for a transaction; answers whether it is to be kept.
-pub(crate) type Work = Box<dyn FnOnce(&mut dyn Seat) -> bool + Send>;
+pub(crate) type Work = Box<dyn FnOnce(&mut dyn StoreTx) -> bool + Send>;
 
 /// A store that runs closures in transactions of their own.
 pub(crate) trait Transactions: Send + Sync {
@@ -57,7 +57,7 @@ pub(crate) trait Transactions: Send + Sync {
 
 /// What the closure of [`Bowline::transaction`] works with.
 pub struct Tx<'t> {
-    seat: &'t mut (dyn Seat + 't),
+    inner: &'t mut (dyn StoreTx + 't),
     bowline: Bowline,
     posted: Vec<Posted>,
 }
@@ -73,7 +73,7 @@ impl Tx<'_> {
     /// keys are enforced.
     #[cfg(feature = "_rusqlite")]
     pub fn connection(&self) -> &rusqlite::Connection {
-        self.seat.connection()
+        self.inner.connection()
     }
 }
 
@@ -86,7 +86,7 @@ impl Transaction for Tx<'_> {
 
     fn put<T: Send + 'static>(&mut self, request: Request<T>) -> Result<T, ClientError> {
         let (posting, read) = request.for_store_of(&self.bowline)?;
-        let posted = self.seat.post(&posting);
+        let posted = self.inner.post(&posting);
         self.posted.extend(posted.as_ref().ok().cloned());
         read(posted)
     }
@@ -183,8 +183,8 @@ impl Bowline {
         };
         let (sender, mut ended) = oneshot::channel();
         let bowline = self.clone();
-        let done = transactions.run(Box::new(move |seat| {
-            let mut tx = Tx { seat, bowline, posted: Vec::new() };
+        let done = transactions.run(Box::new(move |inner| {
+            let mut tx = Tx { inner, bowline, posted: Vec::new() };
             let result = work(&mut tx);
             let keep = result.is_ok();
             // Nobody hears of it if nobody waits any more.

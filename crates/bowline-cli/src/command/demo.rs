@@ -24,7 +24,7 @@ use serde_json::json;
 use self::print::Teller;
 
 /// What the demo may be told.
-pub(crate) struct Options {
+pub(crate) struct DemoOptions {
     pub(crate) json: bool,
     /// Keeps the store in this new directory.
     pub(crate) keep: Option<PathBuf>,
@@ -32,12 +32,12 @@ pub(crate) struct Options {
     pub(crate) worker: Option<PathBuf>,
 }
 
-pub(crate) async fn run(options: Options) -> Result<ExitCode> {
+pub(crate) async fn run(options: DemoOptions) -> Result<ExitCode> {
     if let Some(file) = options.worker {
         worker::run(&file).await?;
         return Ok(ExitCode::SUCCESS);
     }
-    let place = Place::new(options.keep)?;
+    let place = DemoFolder::new(options.keep)?;
     let tell = Teller::new(options.json);
     let ended = tokio::select! {
         ended = play(&place, &tell) => ended,
@@ -53,7 +53,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
 }
 
 /// True if nothing was left.
-async fn play(place: &Place, tell: &Teller) -> Result<bool> {
+async fn play(place: &DemoFolder, tell: &Teller) -> Result<bool> {
     let file = place.file();
     let title = "A small fleet is started, stopped in many ways, and killed with -9 on the way.";
     tell.say(&tell.paint(print::Look::Strong, title))?;
@@ -61,7 +61,7 @@ async fn play(place: &Place, tell: &Teller) -> Result<bool> {
     tell.fact("demo", &format!("The file: {}", file.display()), json!({ "store": file }))?;
     let told = story::tell(&file, tell).await?;
     let is_clean = proof::read(&file, &told, tell).await?;
-    if let Place::Kept(folder) = place {
+    if let DemoFolder::Kept(folder) = place {
         let file = folder.join(NAME);
         tell.say(&format!("\nThe file was kept: bowline list {}", file.display()))?;
     }
@@ -76,13 +76,13 @@ fn is_unread(error: &anyhow::Error) -> bool {
 const NAME: &str = "demo.db";
 
 /// Where the store is.
-enum Place {
+enum DemoFolder {
     /// It is removed in the end.
     Temporary(tempfile::TempDir),
     Kept(PathBuf),
 }
 
-impl Place {
+impl DemoFolder {
     fn new(keep: Option<PathBuf>) -> Result<Self> {
         let Some(folder) = keep else {
             let folder = tempfile::Builder::new().prefix("bowline-demo-").tempdir();

@@ -89,7 +89,7 @@ pub struct FailTurn {
 
 /// What became of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum TurnVerdict {
     /// It was taken.
     Taken,
     /// It was a speculative turn that came to nothing: no trace of it is left.

@@ -6,12 +6,12 @@ use super::{Law, must};
 use crate::{RequestId, limits};
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Requests {
+pub(super) struct KnownRequests {
     newest: VecDeque<RequestId>,
     known: BTreeSet<RequestId>,
 }
 
-impl Requests {
+impl KnownRequests {
     pub(super) fn add(&mut self, id: &RequestId) -> Law {
         if id.is_empty() {
             return Ok(());

@@ -17,17 +17,17 @@ use super::{Clock, Sleep};
 /// A clock that moves only when it is told to. Clones are the same clock.
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock {
-    hands: Arc<Hands>,
+    hands: Arc<ManualTime>,
 }
 
 #[derive(Debug, Default)]
-struct Hands {
-    state: Mutex<State>,
+struct ManualTime {
+    state: Mutex<Sleepers>,
     came_or_left: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Sleepers {
     now: Time,
     last: u64,
     /// By moment and then by arrival, so that sleepers are woken in one certain order.
@@ -116,7 +116,7 @@ impl Clock for ManualClock {
 
 /// Counted from its making on, not from its first poll, so that a count means something.
 struct Sleeper {
-    hands: Arc<Hands>,
+    hands: Arc<ManualTime>,
     key: (Time, u64),
 }
 

@@ -15,7 +15,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
-use super::Core;
+use super::EngineInner;
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -73,7 +73,7 @@ impl Wake for Ahead {
 
 /// Work that somebody waits for. Once begun it is finished, whether or not they still do.
 pub(crate) struct Insisted<T: Send + 'static> {
-    core: Arc<Core>,
+    inner: Arc<EngineInner>,
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     is_begun: bool,
 }
@@ -95,24 +95,24 @@ impl<T: Send + 'static> Future for Insisted<T> {
 impl<T: Send + 'static> Drop for Insisted<T> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take().filter(|_| self.is_begun) {
-            self.core.finish(async move { drop(work.await) });
+            self.inner.finish(async move { drop(work.await) });
         }
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Work that goes on in the background if whoever waits for it goes away in the middle.
     pub(crate) fn insist<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Insisted<T> {
-        Insisted { core: self.clone(), work: Some(Box::pin(work)), is_begun: false }
+        Insisted { inner: self.clone(), work: Some(Box::pin(work)), is_begun: false }
     }
 
     /// Runs something that must be finished, even while the engine stops. It is begun at once, on
     /// this thread, which does not wait for it.
     pub(crate) fn begin(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
-        match &self.mortal {
+        match &self.killable {
             // What may be killed at any moment is never polled but by the runtime.
             Some(_) => self.finish(work),
             None => Ahead::begin(&self.runtime, Box::pin(self.background.track_future(work))),

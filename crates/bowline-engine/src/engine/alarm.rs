@@ -4,44 +4,44 @@ use std::sync::Arc;
 
 use bowline_core::{Number, Time};
 
-use super::Core;
+use super::EngineInner;
 use crate::limits;
 
 /// Rings alarms until the engine stops.
-pub(crate) async fn run(core: Arc<Core>) {
-    let mut next = Some(core.now());
+pub(crate) async fn run(inner: Arc<EngineInner>) {
+    let mut next = Some(inner.now());
     loop {
         if let Some(due) = next
-            && due <= core.now()
+            && due <= inner.now()
         {
-            next = ring(&core).await;
+            next = ring(&inner).await;
             continue;
         }
-        let sleep = core.clock.sleep_until(next.unwrap_or(Time::MAX));
+        let sleep = inner.clock.sleep_until(next.unwrap_or(Time::MAX));
         tokio::select! {
             biased;
             () = sleep, if next.is_some() => {}
-            () = core.bells.alarm.notified() => {}
+            () = inner.bells.alarm.notified() => {}
         }
-        let armed = core.bells.alarm_due.lock().take();
+        let armed = inner.bells.alarm_due.lock().take();
         next = [next, armed].into_iter().flatten().min();
     }
 }
 
 /// Rings what is due, and says when the next alarm is.
-async fn ring(core: &Arc<Core>) -> Option<Time> {
-    core.bells.alarm_due.lock().take();
-    let now = core.now();
-    match core.patiently(|| core.store.fire(now, limits::FIRE)).await {
+async fn ring(inner: &Arc<EngineInner>) -> Option<Time> {
+    inner.bells.alarm_due.lock().take();
+    let now = inner.now();
+    match inner.patiently(|| inner.store.fire(now, limits::FIRE)).await {
         Ok(fired) => {
             if fired.rang > 0 {
-                core.net.touch();
+                inner.net.touch();
             }
-            core.set_aside(&fired.aside);
-            core.push(fired.hits);
+            inner.set_aside(&fired.damaged);
+            inner.push(fired.hits);
             for run in fired.runs {
-                core.owe(run, Number::default());
-                core.followers.tell(run);
+                inner.owe(run, Number::default());
+                inner.followers.tell(run);
             }
             fired.next
         }

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{Core, fellow::Said};
+use super::{EngineInner, peer::PeerNews};
 use crate::{CommandOutcome, Result, limits};
 use leave::Leaving;
 use place::Places;
@@ -82,7 +82,7 @@ struct Mailbox {
     out: Vec<(Time, CancelActivity)>,
 }
 
-impl Core {
+impl EngineInner {
     /// Passes hits on to whoever runs the attempts.
     pub(crate) fn push(&self, hits: Vec<AttemptHit>) {
         for hit in hits {
@@ -120,7 +120,7 @@ impl Core {
         // an attempt is over is said once.
         if !cancel && !self.control.is_polled(control) {
             let control = control.clone();
-            self.say(&Said::Stop { control, run, activity, attempt, at, why });
+            self.say(&PeerNews::Stop { control, run, activity, attempt, at, why });
         }
     }
 
@@ -128,7 +128,7 @@ impl Core {
     pub(crate) fn worker_listens(&self, worker: &str, control: &ControlQueue) {
         if self.control.places.learn(worker, control) {
             let (worker, control) = (worker.to_owned(), control.clone());
-            self.say(&Said::Listens { worker, control });
+            self.say(&PeerNews::Listens { worker, control });
         }
     }
 
@@ -227,12 +227,12 @@ impl Core {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// A worker leaves. Polls of its own may wait at other members, too.
     pub(crate) fn worker_left(&self, worker: &str) {
         if !worker.is_empty() {
             self.control.left(worker);
-            self.say(&Said::Left { worker: worker.to_owned() });
+            self.say(&PeerNews::Left { worker: worker.to_owned() });
         }
     }
 

@@ -14,12 +14,12 @@ use crate::{Error, Result, limits};
 /// Everybody who waits.
 #[derive(Debug)]
 pub(crate) struct Followers {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<FollowState>>,
     limit: usize,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FollowState {
     runs: BTreeMap<RunId, Followed>,
     /// How many waiters there are in all.
     count: usize,
@@ -28,20 +28,20 @@ struct State {
 /// A run that somebody waits for.
 #[derive(Debug, Default)]
 struct Followed {
-    waiters: Vec<Waiter>,
+    waiters: Vec<FollowWaiter>,
     /// Somebody here is about to end it, and will say how.
     is_closing: bool,
 }
 
 #[derive(Debug)]
-struct Waiter {
-    bell: Arc<Bell>,
+struct FollowWaiter {
+    bell: Arc<RunBell>,
     /// It wants to hear of the run's end, and of nothing before.
     ends_only: bool,
 }
 
 #[derive(Debug, Default)]
-struct Bell {
+struct RunBell {
     changed: Notify,
     /// What a run that completed meanwhile has answered.
     completed: Mutex<Option<(RunId, Option<Payload>)>>,
@@ -50,9 +50,9 @@ struct Bell {
 /// One waiter, following some runs until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Follower {
-    bell: Arc<Bell>,
+    bell: Arc<RunBell>,
     runs: Vec<RunId>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<FollowState>>,
 }
 
 impl Follower {
@@ -149,7 +149,7 @@ impl Followers {
         limit: usize,
     ) -> Result<()> {
         let mut state = self.state.lock();
-        let is_it = |waiter: &Waiter| Arc::ptr_eq(&waiter.bell, &follower.bell);
+        let is_it = |waiter: &FollowWaiter| Arc::ptr_eq(&waiter.bell, &follower.bell);
         if state.runs.get(&run).is_some_and(|followed| followed.waiters.iter().any(is_it)) {
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl Followers {
         }
         state.count += 1;
         let bell = follower.bell.clone();
-        state.runs.entry(run).or_default().waiters.push(Waiter { bell, ends_only });
+        state.runs.entry(run).or_default().waiters.push(FollowWaiter { bell, ends_only });
         follower.runs.push(run);
         Ok(())
     }
@@ -218,7 +218,7 @@ impl Followers {
         });
     }
 
-    fn ended(&self, run: RunId, tell: impl Fn(&Waiter)) {
+    fn ended(&self, run: RunId, tell: impl Fn(&FollowWaiter)) {
         if let Some(followed) = self.state.lock().runs.get_mut(&run) {
             followed.is_closing = false;
             followed.waiters.iter().for_each(tell);
@@ -233,8 +233,8 @@ impl Followers {
     }
 }
 
-impl State {
-    fn forget(&mut self, run: RunId, bell: &Arc<Bell>) {
+impl FollowState {
+    fn forget(&mut self, run: RunId, bell: &Arc<RunBell>) {
         let Some(followed) = self.runs.get_mut(&run) else { return };
         let waiting = &mut followed.waiters;
         if let Some(at) = waiting.iter().position(|waiter| Arc::ptr_eq(&waiter.bell, bell)) {

@@ -9,37 +9,37 @@ use bowline_store::{ClaimRuns, RunRead, Want};
 use tokio::sync::oneshot;
 
 use super::{
-    Core,
-    desk::Stop,
-    remote::{AtHand, Decision},
+    EngineInner,
+    exchange::Stop,
+    remote::{Decision, KnownRun},
     submit::Patience,
 };
 use crate::{Result, limits};
 
 /// Takes in whatever waits, until the engine stops.
-pub(crate) async fn run(core: Arc<Core>) {
+pub(crate) async fn run(inner: Arc<EngineInner>) {
     loop {
-        for namespace in core.spaces.all() {
-            while pass(&core, namespace).await {}
+        for namespace in inner.spaces.all() {
+            while pass(&inner, namespace).await {}
         }
-        core.bells.intake.notified().await;
+        inner.bells.intake.notified().await;
     }
 }
 
 /// Takes in a bounded number of runs; true if that got anywhere.
-async fn pass(core: &Arc<Core>, namespace: Namespace) -> bool {
+async fn pass(inner: &Arc<EngineInner>, namespace: Namespace) -> bool {
     let claim = ClaimRuns {
-        epoch: core.epoch(),
+        epoch: inner.epoch(),
         namespace,
         want: Want::Intake,
         queues: Vec::new(),
         names: Vec::new(),
         count: limits::CLAIM_RUNS,
-        now: core.now(),
+        now: inner.now(),
     };
-    let asked = core.queries.asked();
-    let claimed = core.patiently(|| core.store.claim_runs(claim.clone())).await;
-    let claimed = match core.heed(claim.epoch, claimed) {
+    let asked = inner.queries.asked();
+    let claimed = inner.patiently(|| inner.store.claim_runs(claim.clone())).await;
+    let claimed = match inner.heed(claim.epoch, claimed) {
         Ok(claimed) => claimed,
         Err(error) => {
             tracing::error!(%error, "messages could not be taken in; waiting for the next hint");
@@ -47,7 +47,7 @@ async fn pass(core: &Arc<Core>, namespace: Namespace) -> bool {
         }
     };
     // Together, so that one group of commits writes all of them.
-    let taking = claimed.into_iter().map(|claimed| taking(core, claimed.read, asked));
+    let taking = claimed.into_iter().map(|claimed| taking(inner, claimed.read, asked));
     let taking: Vec<_> = taking.collect();
     let mut progress = false;
     for taken in taking {
@@ -57,16 +57,16 @@ async fn pass(core: &Arc<Core>, namespace: Namespace) -> bool {
 }
 
 /// Takes in what waits for a run, in the background; true if that got anywhere.
-fn taking(core: &Arc<Core>, read: RunRead, asked: u64) -> oneshot::Receiver<bool> {
+fn taking(inner: &Arc<EngineInner>, read: RunRead, asked: u64) -> oneshot::Receiver<bool> {
     let (done, taken) = oneshot::channel();
-    let core = core.clone();
-    core.clone().spawn(async move {
+    let inner = inner.clone();
+    inner.clone().spawn(async move {
         let run = read.head.run;
-        let moved = match core.take_in(&read, asked).await {
+        let moved = match inner.take_in(&read, asked).await {
             Ok(moved) => moved,
             // A run that does not read must not hold up the others.
             Err(error) if read.head.quarantine.is_none() && error.is_corrupt() => {
-                core.park(run, None, Stop::once(error.to_string())).await;
+                inner.park(run, None, Stop::once(error.to_string())).await;
                 false
             }
             Err(error) => {
@@ -79,17 +79,17 @@ fn taking(core: &Arc<Core>, read: RunRead, asked: u64) -> oneshot::Receiver<bool
     taken
 }
 
-impl Core {
+impl EngineInner {
     /// Takes in what waits for one run; false if there was nothing that may be taken now. `asked`
     /// is how many questions there had been before it was read.
     pub(crate) async fn take_in(self: &Arc<Self>, read: &RunRead, asked: u64) -> Result<bool> {
         let head = &read.head;
-        let hand = AtHand::of(read, asked)?;
-        if !hand.state.started.cron.is_empty() && self.schedules.get().is_none() {
+        let known = KnownRun::of(read, asked)?;
+        if !known.state.started.cron.is_empty() && self.schedules.get().is_none() {
             // Whoever reads its schedule takes it in: here nobody knows which run follows it.
             return Ok(false);
         }
-        let AtHand { version: expected, consumed, record, state, events, inbox, .. } = hand;
+        let KnownRun { version: expected, consumed, record, state, events, inbox, .. } = known;
         let mut draft = self.draft_of(state, record, consumed);
         draft.intake(&inbox);
         let closes = !draft.state().status.is_open();
@@ -97,13 +97,13 @@ impl Core {
         if draft.consumed() == consumed || (head.rules.is_native() && !closes) {
             return Ok(false);
         }
-        let seated = match head.rules.is_native() {
+        let handed = match head.rules.is_native() {
             true => None,
-            false => self.seat(&mut draft, &events),
+            false => self.hand_to_poll(&mut draft, &events),
         };
         let decision =
             Decision { draft, expected, events, ended: Vec::new(), patience: Patience::Long };
-        match self.write_seated(decision, seated, asked).await {
+        match self.write_seated(decision, handed, asked).await {
             Ok(()) => {
                 if let Some(local) = self.local.get().filter(|_| closes) {
                     local.closed(head.run);

@@ -8,52 +8,53 @@ use std::sync::Arc;
 use bowline_core::{ControlQueue, EventId, RunId, Time};
 use bowline_store::{AttemptHit, Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
 
-use super::{Core, desk::Reports};
+use super::{EngineInner, exchange::Reports};
 use crate::{Result, limits};
 
 pub(crate) use standing::Standing;
 
 /// Renews while attempts are running, or when woken, until the engine stops. With a renewal that
 /// came by time, everything is looked at that a lost hint may have hidden.
-pub(crate) async fn run(core: Arc<Core>) {
+pub(crate) async fn run(inner: Arc<EngineInner>) {
     let mut next: Option<Time> = None;
     loop {
-        if core.standing.is_out() && !core.enter_again().await {
-            return core.stopping.cancel();
+        if inner.standing.is_out() && !inner.enter_again().await {
+            return inner.stopping.cancel();
         }
-        let running = core.local.get().is_some_and(|local| local.is_running());
+        let running = inner.local.get().is_some_and(|local| local.is_running());
         // An idle process has nothing to report, and is woken for nothing.
-        let busy = running || core.net.is_dirty();
-        let due = core.now().after(core.settings.lease / 3);
+        let busy = running || inner.net.is_dirty();
+        let due = inner.now().after(inner.settings.lease / 3);
         next = busy.then(|| next.unwrap_or(due));
         let looks = tokio::select! {
             biased;
             // First, so that a bell that never rests cannot put the look off for ever.
-            () = core.clock.sleep_until(next.unwrap_or(Time::MAX)), if next.is_some() => true,
-            () = core.bells.renew.notified() => false,
-            () = core.net.touched.notified() => continue,
+            () = inner.clock.sleep_until(next.unwrap_or(Time::MAX)), if next.is_some() => true,
+            () = inner.bells.renew.notified() => false,
+            () = inner.net.touched.notified() => continue,
         };
         if looks {
             next = None;
         }
-        let epoch = core.epoch();
-        match core.heed(epoch, core.renew(false).await) {
+        let epoch = inner.epoch();
+        match inner.heed(epoch, inner.renew(false).await) {
             Ok(()) => {}
             Err(error) if error.is_lost() => continue,
             // A store that cannot be reached cancels nobody. What it has to say is asked for again
             // soon, not when the lease wants it.
             Err(error) => {
                 tracing::warn!(%error, "the lease could not be renewed; trying again");
-                next = Some(core.now().after(limits::STORE_PAUSE_MAX.min(core.settings.lease / 3)));
+                next =
+                    Some(inner.now().after(limits::STORE_PAUSE_MAX.min(inner.settings.lease / 3)));
             }
         }
         if looks {
-            core.look();
+            inner.look();
         }
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Reports, and passes on what the store answers. What could not be reported is kept for the
     /// next time.
     pub(crate) async fn renew(self: &Arc<Self>, leave: bool) -> Result<()> {
@@ -137,7 +138,7 @@ impl Core {
 
     /// Passes on what the store has answered.
     fn renewed(self: &Arc<Self>, renewal: &Renewal, mut renewed: Renewed) -> Renewed {
-        self.set_aside(&renewed.aside);
+        self.set_aside(&renewed.damaged);
         self.meets(renewed.past);
         self.push(std::mem::take(&mut renewed.cancels));
         renewal.sightings.iter().for_each(|seen| self.followers.tell_end(seen.attempt.run));

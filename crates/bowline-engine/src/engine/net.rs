@@ -16,7 +16,7 @@ use bowline_core::{Address, Number, RunId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::{Core, watch};
+use super::{EngineInner, watch};
 use crate::limits;
 
 /// What is to be looked at.
@@ -24,12 +24,12 @@ use crate::limits;
 pub(crate) struct Net {
     dirty: AtomicBool,
     pub(crate) touched: Notify,
-    owed: Mutex<Owed>,
+    unread: Mutex<UnreadInboxes>,
 }
 
 /// Inboxes that have grown, and that nobody has read since.
 #[derive(Debug, Default)]
-pub(crate) struct Owed {
+pub(crate) struct UnreadInboxes {
     pub(crate) runs: BTreeMap<RunId, Number>,
     /// Any of the runs that are held here may have to be read.
     pub(crate) all: bool,
@@ -49,14 +49,14 @@ impl Net {
 
     /// A message was put into an inbox, under this number; zero if that is not known.
     pub(crate) fn owe(&self, run: RunId, number: Number) {
-        let mut owed = self.owed.lock();
-        if owed.runs.len() < limits::OWED || owed.runs.contains_key(&run) {
-            let known = owed.runs.entry(run).or_default();
+        let mut unread = self.unread.lock();
+        if unread.runs.len() < limits::UNREAD_INBOXES || unread.runs.contains_key(&run) {
+            let known = unread.runs.entry(run).or_default();
             *known = number.max(*known);
         } else {
-            owed.all = true;
+            unread.all = true;
         }
-        drop(owed);
+        drop(unread);
         self.touch();
     }
 
@@ -70,35 +70,35 @@ impl Net {
 
     /// The same, where nobody knows which runs got one.
     pub(crate) fn owe_any(&self) {
-        self.owed.lock().all = true;
+        self.unread.lock().all = true;
         self.touch();
     }
 
-    /// An inbox is about to be read. Said before the read begins: what comes after it is owed
+    /// An inbox is about to be read. PeerNews before the read begins: what comes after it is unread
     /// again.
     pub(crate) fn paid(&self, run: RunId) {
-        self.owed.lock().runs.remove(&run);
+        self.unread.lock().runs.remove(&run);
     }
 
     /// Whether there is more in an inbox than has been seen of it. Who has put it there may say so
     /// after it was read: so it is the number that counts.
     pub(crate) fn is_owed(&self, run: RunId, seen: Number) -> bool {
-        self.owed.lock().runs.get(&run).is_some_and(|number| *number > seen)
+        self.unread.lock().runs.get(&run).is_some_and(|number| *number > seen)
     }
 
-    fn take(&self) -> Option<Owed> {
+    fn take(&self) -> Option<UnreadInboxes> {
         let dirty = self.dirty.swap(false, Ordering::AcqRel);
-        dirty.then(|| std::mem::take(&mut *self.owed.lock()))
+        dirty.then(|| std::mem::take(&mut *self.unread.lock()))
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Looks everywhere, if anything was written since the last look.
     pub(crate) fn look(self: &Arc<Self>) {
-        let Some(owed) = self.net.take() else { return };
+        let Some(unread) = self.net.take() else { return };
         watch::everywhere(self);
         if let Some(local) = self.local.get() {
-            local.look(owed);
+            local.look(unread);
         }
     }
 }

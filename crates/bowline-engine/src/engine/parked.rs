@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use bowline_core::{Fence, GaveUp, MayTry, Name, Queue, RunId, Time, Tried};
 use bowline_store::{Filter, Head};
 
-use super::{Core, desk::Stop};
+use super::{EngineInner, exchange::Stop};
 use crate::{Error, Result, limits};
 
 /// Runs that may be tried now, and when the next one may.
@@ -20,7 +20,7 @@ pub(crate) trait Serves: Fn(&Queue, &Name) -> bool + Sync {}
 
 impl<F: Fn(&Queue, &Name) -> bool + Sync> Serves for F {}
 
-impl Core {
+impl EngineInner {
     /// This process cannot go on with a run: it is parked, visible and untouched, until somebody
     /// tries it whose code can. Where there are others, they are asked first.
     pub(crate) async fn park(self: &Arc<Self>, run: RunId, fence: Option<Fence>, stop: Stop) {

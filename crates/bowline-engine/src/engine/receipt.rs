@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bowline_core::{Cause, Code, ReceiptId, RunId};
 use bowline_store::{Leftovers, Phase, Posting, RunKey, Subtree};
 
-use super::Core;
+use super::EngineInner;
 use crate::{Error, Result};
 
-impl Core {
+impl EngineInner {
     /// What is left of a subtree, as the store has it now.
     pub(crate) async fn leftovers(&self, subtree: Subtree) -> Result<Leftovers> {
         self.retrying(|| self.store.leftovers(subtree.clone())).await

@@ -10,7 +10,7 @@ use std::{
 use bowline_core::{Ending, Fence, Holder, Queue, RunId, Status};
 use bowline_store::{ActivityRow, AttemptRef, Filter, Head, Read, RunKey};
 
-use super::{Core, desk::AttemptEnd};
+use super::{EngineInner, exchange::AttemptEnd};
 use crate::{Error, Result, limits};
 
 /// What a claim has taken.
@@ -21,7 +21,7 @@ pub(crate) struct Claimed<T> {
     pub(crate) is_unsure: bool,
 }
 
-impl Core {
+impl EngineInner {
     /// The store says which past it is of. If it is another one, nothing that is known is sure.
     pub(super) fn meets(&self, past: u64) {
         if self.past.swap(past, Ordering::AcqRel) != past

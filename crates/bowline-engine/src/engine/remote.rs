@@ -2,14 +2,14 @@
 //! that is out stands on the run's row, and any member may take its answer.
 
 mod activity;
-mod crew;
-mod hand;
+mod known;
 pub(crate) mod look;
 mod page;
 mod query;
-mod seat;
 mod stand;
 mod turn;
+mod waiting;
+mod workers;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,15 +18,15 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 pub use activity::{Along, Eager, RemoteActivity, RemoteHeartbeat};
-pub(crate) use crew::{Crew, Poll};
-pub use crew::{Polled, WorkerBeat};
-pub(crate) use hand::{AtHand, Decision, Hands};
+pub(crate) use known::{Decision, KnownRun, KnownRuns};
 pub use page::HistoryPage;
 pub(crate) use query::Queries;
 pub use query::{QueryAnswer, Question, RemoteAsk, RemoteQuery};
-use seat::Bell;
-pub(crate) use seat::Seat;
 pub use turn::{Answered, History, RemoteTurn, Taken};
+use waiting::PollBell;
+pub(crate) use waiting::WaitingPoll;
+pub(crate) use workers::{Poll, RemoteWorkers};
+pub use workers::{Polled, WorkerBeat};
 
 /// For how long a poll waits.
 #[derive(Clone, Debug)]
@@ -50,22 +50,22 @@ enum Want {
     Activity,
 }
 
-type Key = (Want, Namespace, Queue);
+type PollKey = (Want, Namespace, Queue);
 
 /// Long polls that wait for work, by queue.
 #[derive(Debug, Default)]
-pub(crate) struct Polls(Mutex<BTreeMap<Key, Arc<Bell>>>);
+pub(crate) struct Polls(Mutex<BTreeMap<PollKey, Arc<PollBell>>>);
 
 impl Polls {
     /// What a poll waits on. Queues that nobody waits for any more are forgotten.
-    fn bell(&self, want: Want, namespace: Namespace, queue: &Queue) -> Arc<Bell> {
+    fn bell(&self, want: Want, namespace: Namespace, queue: &Queue) -> Arc<PollBell> {
         let mut bells = self.0.lock();
         bells.retain(|_, bell| Arc::strong_count(bell) > 1);
         bells.entry((want, namespace, queue.clone())).or_default().clone()
     }
 
     /// The same, if somebody waits there.
-    fn known(&self, want: Want, namespace: Namespace, queue: &Queue) -> Option<Arc<Bell>> {
+    fn known(&self, want: Want, namespace: Namespace, queue: &Queue) -> Option<Arc<PollBell>> {
         self.0.lock().get(&(want, namespace, queue.clone())).cloned()
     }
 

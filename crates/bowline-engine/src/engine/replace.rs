@@ -13,7 +13,7 @@ use bowline_core::{
 use bowline_store::{Head, Posted, Posting, RunKey, StartRun};
 
 use super::{
-    Core,
+    EngineInner,
     submit::{Patience, TurnCommit},
 };
 use crate::{Error, Result};
@@ -30,7 +30,7 @@ enum Newcomer {
     },
 }
 
-impl Core {
+impl EngineInner {
     /// Begins a run from the first events of another one, up to a `TurnStarted`. The newest run of
     /// that workflow id is terminated if it is open; if it is the very run that is forked, the
     /// fork inherits the children that were open where it was cut.

@@ -9,7 +9,7 @@ use bowline_core::{
 use bowline_store::{Filter, Head, Page, Read, RunKey, RunRead};
 
 use super::{
-    Core,
+    EngineInner,
     follow::{Follower, RunEnd},
 };
 use crate::{Error, Result, limits};
@@ -70,7 +70,7 @@ pub(crate) fn state_after(read: &RunRead, events: &[Event]) -> Result<State> {
     Ok(state)
 }
 
-impl Core {
+impl EngineInner {
     /// Reads a run.
     pub(crate) async fn read(&self, read: Read) -> Result<RunRead> {
         let found = self.retrying(|| self.store.read(read.clone())).await?;

@@ -4,10 +4,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use bowline_core::{Blob, Namespace, Space, Span, Version, codec};
-use bowline_store::{Item, Shelf, Shelve, Which};
+use bowline_store::{CatalogPut, CatalogRead, Item, Which};
 use parking_lot::Mutex;
 
-use super::Core;
+use super::EngineInner;
 use crate::{Error, Result, limits};
 
 /// How long closed runs are kept, by namespace.
@@ -45,7 +45,7 @@ impl Spaces {
 const NAMES: &str = "namespaces";
 const NUMBERS: &str = "namespace numbers";
 
-impl Core {
+impl EngineInner {
     /// Registers a namespace under a name that is free.
     pub(crate) async fn register(
         &self,
@@ -59,7 +59,7 @@ impl Core {
         let (namespace, id) = (self.new_number().await?, self.draw());
         let space = Space { namespace, id, kept, wire: Some(wire) };
         let put = put(NAMES, name.to_owned(), None, codec::encode(&space));
-        match self.shelve(put).await {
+        match self.write_catalog(put).await {
             Err(error) if error.is_race() => Err(Error::NamespaceTaken(name.to_owned())),
             done => done.map(|_| self.learn(space)),
         }
@@ -68,8 +68,9 @@ impl Core {
     /// A number that no namespace has had. The first is that of native code, so that whoever is
     /// registered first has the runs that were there before.
     async fn new_number(&self) -> Result<Namespace> {
-        let all = Shelf { shelf: NUMBERS.into(), which: Which::All, limit: limits::NAMESPACES };
-        let taken = self.shelf(all).await?;
+        let all =
+            CatalogRead { catalog: NUMBERS.into(), which: Which::All, limit: limits::NAMESPACES };
+        let taken = self.read_catalog(all).await?;
         if taken.len() >= limits::NAMESPACES {
             return Err(Error::TooMany { what: "namespaces", limit: limits::NAMESPACES });
         }
@@ -78,7 +79,7 @@ impl Core {
         loop {
             // Ten digits each, so that the order of names is that of numbers.
             let put = put(NUMBERS, format!("{next:010}"), None, self.draw().to_be_bytes().into());
-            match self.shelve(put).await {
+            match self.write_catalog(put).await {
                 Err(error) if error.is_race() => next += 1,
                 done => return done.map(|_| Namespace(next)),
             }
@@ -96,7 +97,7 @@ impl Core {
                 self.find_space(name).await?.ok_or(Error::NotFound("namespace"))?;
             change(&mut space);
             let put = put(NAMES, name.to_owned(), Some(version), codec::encode(&space));
-            match self.shelve(put).await {
+            match self.write_catalog(put).await {
                 Err(error) if error.is_race() => {}
                 done => return done.map(|_| self.learn(space)),
             }
@@ -115,8 +116,9 @@ impl Core {
 
     /// All namespaces, in the order of their names.
     pub(crate) async fn all_spaces(&self) -> Result<Vec<(String, Space)>> {
-        let all = Shelf { shelf: NAMES.into(), which: Which::All, limit: limits::NAMESPACES };
-        let items = self.shelf(all).await?;
+        let all =
+            CatalogRead { catalog: NAMES.into(), which: Which::All, limit: limits::NAMESPACES };
+        let items = self.read_catalog(all).await?;
         let read = |item: Item| read(&item).map(|space| (item.name, self.learn(space)));
         items.into_iter().map(read).collect()
     }
@@ -132,14 +134,14 @@ impl Core {
     }
 
     /// Changes one small value.
-    async fn shelve(&self, put: Shelve) -> Result<Version> {
+    async fn write_catalog(&self, put: CatalogPut) -> Result<Version> {
         let once = || async {
-            let answer = self.store.shelve(vec![put.clone()]).await.pop();
+            let answer = self.store.write_catalog(vec![put.clone()]).await.pop();
             answer.unwrap_or(Err(bowline_store::Error::Shut))
         };
         match self.retrying(once).await {
             // A try whose answer was lost may have been the one that was faster.
-            Err(error) if error.is_race() => match self.item(&put.shelf, &put.name).await? {
+            Err(error) if error.is_race() => match self.item(&put.catalog, &put.name).await? {
                 Some(item) if Some(&item.bytes) == put.bytes.as_ref() => Ok(item.version),
                 _ => Err(error),
             },
@@ -147,19 +149,19 @@ impl Core {
         }
     }
 
-    async fn item(&self, shelf: &str, name: &str) -> Result<Option<Item>> {
+    async fn item(&self, catalog: &str, name: &str) -> Result<Option<Item>> {
         let which = Which::Named(name.to_owned());
-        let shelf = Shelf { shelf: shelf.to_owned(), which, limit: 1 };
-        Ok(self.shelf(shelf).await?.pop())
+        let catalog = CatalogRead { catalog: catalog.to_owned(), which, limit: 1 };
+        Ok(self.read_catalog(catalog).await?.pop())
     }
 
-    async fn shelf(&self, shelf: Shelf) -> Result<Vec<Item>> {
-        self.retrying(|| self.store.shelf(shelf.clone())).await
+    async fn read_catalog(&self, catalog: CatalogRead) -> Result<Vec<Item>> {
+        self.retrying(|| self.store.read_catalog(catalog.clone())).await
     }
 }
 
-fn put(shelf: &str, name: String, expected: Option<Version>, bytes: Vec<u8>) -> Shelve {
-    Shelve { shelf: shelf.to_owned(), name, expected, bytes: Some(bytes.into()) }
+fn put(catalog: &str, name: String, expected: Option<Version>, bytes: Vec<u8>) -> CatalogPut {
+    CatalogPut { catalog: catalog.to_owned(), name, expected, bytes: Some(bytes.into()) }
 }
 
 fn read(item: &Item) -> Result<Space> {

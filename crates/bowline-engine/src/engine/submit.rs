@@ -17,13 +17,14 @@ use bowline_core::{
     planted::{Defect, planted},
 };
 use bowline_store::{
-    Commit, Committed, Error as StoreError, Foreseen, Head, Posted, Posting, Read, RunKey, Subtree,
+    Commit, Committed, Error as StoreError, Head, OfferedEnd, Posted, Posting, Read, RunKey,
+    Subtree,
 };
 pub use cancel::{CancelRequest, CancelledOne};
 pub use prepare::Prepared;
 pub use start::{StartOptions, Started};
 
-use super::{Core, fellow::Said, remote::Eager};
+use super::{EngineInner, peer::PeerNews, remote::Eager};
 use crate::{Error, RemoteActivity, Result, limits};
 
 /// For how long a store that cannot be reached is waited for.
@@ -43,7 +44,7 @@ pub(crate) struct TurnCommit {
     pub(crate) expected: Version,
     pub(crate) decided: Decided,
     /// Ends of attempts that the decision knows before the store does.
-    pub(crate) ended: Vec<Foreseen>,
+    pub(crate) ended: Vec<OfferedEnd>,
     pub(crate) release: bool,
 }
 
@@ -79,7 +80,7 @@ impl End {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Tries a store call again while that may help. An outcome that stays unknown is reported:
     /// a message may then have been taken, which its request id makes harmless to repeat.
     pub(crate) async fn retrying<T, F>(&self, call: impl Fn() -> F) -> Result<T>
@@ -266,7 +267,7 @@ impl Core {
         let told: Vec<_> = folded.commit.posts.iter().map(|post| told(post, parent)).collect();
         // The answer brings along what waits by then.
         self.net.paid(run);
-        self.hands.forget(run);
+        self.known_runs.forget(run);
         let closing = (!matches!(end, End::Open)).then(|| self.followers.closes(run));
         let committed = match self.write(folded.commit, patience).await {
             Ok(committed) => committed,
@@ -286,7 +287,7 @@ impl Core {
         for (id, stage) in updates {
             if let UpdateStage::Rejected(why) = &stage {
                 self.updates.remember(run, &id, why);
-                self.say(&Said::Refused { run, update: id.clone(), by: self.epoch() });
+                self.say(&PeerNews::Refused { run, update: id.clone(), by: self.epoch() });
             }
             self.updates.tell(run, &id, &stage);
         }
@@ -372,16 +373,16 @@ impl Core {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// A message was put into an inbox: whoever decides about that run next must read it.
     pub(crate) fn owe(&self, run: RunId, number: Number) {
-        self.hands.forget(run);
+        self.known_runs.forget(run);
         self.net.owe(run, number);
     }
 
     fn owe_to(&self, to: &Address) {
         if let Address::Run(run) | Address::Chain(run) = to {
-            self.hands.forget(*run);
+            self.known_runs.forget(*run);
         }
         self.net.owe_to(to);
     }

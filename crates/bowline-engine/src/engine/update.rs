@@ -12,10 +12,10 @@ use bowline_store::{Head, Read, RunKey};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::Core;
+use super::EngineInner;
 use crate::{Error, Result, limits};
 
-type Key = (RunId, UpdateId);
+type UpdateKey = (RunId, UpdateId);
 
 /// For what, and for how long, somebody waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct UpdateWait {
 }
 
 #[derive(Debug)]
-struct Waiter {
+struct UpdateWaiter {
     accepted: bool,
     tell: oneshot::Sender<UpdateStage>,
 }
@@ -36,16 +36,16 @@ struct Waiter {
 /// too many.
 #[derive(Debug)]
 pub(crate) struct Waiters {
-    state: Mutex<State>,
+    state: Mutex<UpdateWaiters>,
     limit: usize,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    waiting: BTreeMap<Key, Vec<Waiter>>,
+struct UpdateWaiters {
+    waiting: BTreeMap<UpdateKey, Vec<UpdateWaiter>>,
     count: usize,
     /// Refusals leave no trace in history; other members may ask for those of late.
-    refused: VecDeque<(Key, Failure)>,
+    refused: VecDeque<(UpdateKey, Failure)>,
 }
 
 impl Default for Waiters {
@@ -74,7 +74,7 @@ impl Waiters {
         }
         let (tell, told) = oneshot::channel();
         state.count += 1;
-        state.waiting.entry((run, id)).or_default().push(Waiter { accepted, tell });
+        state.waiting.entry((run, id)).or_default().push(UpdateWaiter { accepted, tell });
         Ok(told)
     }
 
@@ -104,7 +104,7 @@ impl Waiters {
         let waiting = {
             let mut state = self.state.lock();
             let all = state.waiting.remove(&(run, id.clone())).unwrap_or_default();
-            let hears = |waiter: &Waiter| *stage != UpdateStage::Accepted || waiter.accepted;
+            let hears = |waiter: &UpdateWaiter| *stage != UpdateStage::Accepted || waiter.accepted;
             let (waiting, left): (Vec<_>, Vec<_>) = all.into_iter().partition(hears);
             state.count -= waiting.len();
             if !left.is_empty() {
@@ -119,7 +119,7 @@ impl Waiters {
     }
 }
 
-impl State {
+impl UpdateWaiters {
     fn forget_gone(&mut self) {
         self.waiting.retain(|_, waiting| {
             waiting.retain(|waiter| !waiter.tell.is_closed());
@@ -129,7 +129,7 @@ impl State {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Asks a run's code for something, and waits for its answer.
     pub(crate) async fn update(&self, run: RunId, request: UpdateRequest) -> Result<UpdateStage> {
         let wait = UpdateWait { accepted: false, until: Time::MAX };
@@ -150,7 +150,7 @@ impl Core {
         let posted = self.post_message(run.into(), Message::Update(Box::new(request))).await;
         if let Err(error) = posted {
             // The same update, sent again, may have been answered before the run closed.
-            let mut seen = Seen::new();
+            let mut seen = SeenUpdates::new();
             let (answer, _) = self.look_for(run, &id, &mut seen, wait.accepted).await?;
             return match answer {
                 Some(UpdateStage::Moved(next)) => self.follow_update(next, id, wait).await,
@@ -236,7 +236,7 @@ impl Core {
         self.followers.follow(&mut follower, run)?;
         let mut told = pin!(told);
         // The same update, sent again, may have been answered long ago.
-        let mut seen = Seen::new();
+        let mut seen = SeenUpdates::new();
         loop {
             let (answer, head) = self.look_for(run, id, &mut seen, wait.accepted).await?;
             if answer.is_some() {
@@ -267,7 +267,7 @@ impl Core {
         &self,
         run: RunId,
         id: &UpdateId,
-        seen: &mut Seen,
+        seen: &mut SeenUpdates,
         accepted: bool,
     ) -> Result<(Option<UpdateStage>, Head)> {
         let read = Read { events_from: Some(seen.from), ..Read::head(RunKey::Run(run)) };
@@ -290,13 +290,13 @@ impl Core {
 }
 
 /// How much of a run's history somebody who waits for an update has seen.
-struct Seen {
+struct SeenUpdates {
     from: EventId,
     /// The code took it.
     taken: bool,
 }
 
-impl Seen {
+impl SeenUpdates {
     fn new() -> Self {
         Self { from: EventId(1), taken: false }
     }

@@ -7,11 +7,11 @@ use bowline_store::{Hint, Hints};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::Core;
+use super::EngineInner;
 
 /// What wakes the engine's loops.
 #[derive(Debug, Default)]
-pub(crate) struct Bells {
+pub(crate) struct EngineBells {
     pub(crate) sweep: Notify,
     pub(crate) alarm: Notify,
     pub(crate) intake: Notify,
@@ -26,7 +26,7 @@ pub(crate) struct Bells {
     pub(crate) sweep_due: Mutex<Option<Time>>,
 }
 
-impl Bells {
+impl EngineBells {
     /// An alarm may ring earlier than all others.
     pub(crate) fn alarm_at(&self, due: Time) {
         let mut earliest = self.alarm_due.lock();
@@ -47,60 +47,60 @@ impl Bells {
 }
 
 /// Passes hints on until the engine stops.
-pub(crate) async fn run(core: Arc<Core>, mut hints: Hints) {
+pub(crate) async fn run(inner: Arc<EngineInner>, mut hints: Hints) {
     loop {
         for hint in hints.next().await {
-            pass_on(&core, hint);
+            pass_on(&inner, hint);
         }
     }
 }
 
-fn pass_on(core: &Arc<Core>, hint: Hint) {
+fn pass_on(inner: &Arc<EngineInner>, hint: Hint) {
     match hint {
-        Hint::Inbox(run) => core.inbox_grew(run),
-        Hint::Turn(namespace, queue) => core.turn_waits(namespace, &queue),
-        Hint::RemoteTurn(namespace, queue) => core.polls.turn_waits(namespace, &queue),
+        Hint::Inbox(run) => inner.inbox_grew(run),
+        Hint::Turn(namespace, queue) => inner.turn_waits(namespace, &queue),
+        Hint::RemoteTurn(namespace, queue) => inner.polls.turn_waits(namespace, &queue),
         Hint::Intake(namespace) => {
             // Whoever began something there may be another process.
-            core.spaces.meet(namespace);
-            core.bells.intake.notify_one();
+            inner.spaces.meet(namespace);
+            inner.bells.intake.notify_one();
         }
-        Hint::Activity(namespace, queue) => core.activity_waits(namespace, &queue),
-        Hint::Alarm(due) => core.bells.alarm_at(due),
-        Hint::Cancelled => core.bells.renew.notify_one(),
-        Hint::Sweep => core.bells.sweep.notify_one(),
-        Hint::Changed(run) => core.followers.tell(run),
-        Hint::Closed(run) => core.followers.hear_end(run),
-        Hint::Parked(run) => core.parked(run),
-        Hint::Asked => core.bells.asked.notify_one(),
+        Hint::Activity(namespace, queue) => inner.activity_waits(namespace, &queue),
+        Hint::Alarm(due) => inner.bells.alarm_at(due),
+        Hint::Cancelled => inner.bells.renew.notify_one(),
+        Hint::Sweep => inner.bells.sweep.notify_one(),
+        Hint::Changed(run) => inner.followers.tell(run),
+        Hint::Closed(run) => inner.followers.hear_end(run),
+        Hint::Parked(run) => inner.parked(run),
+        Hint::Asked => inner.bells.asked.notify_one(),
         Hint::Answered(_) => {}
-        Hint::Word(word) => core.hears(&word),
-        Hint::Everything => everything(core),
-        _ => everything(core),
+        Hint::Broadcast(word) => inner.hears(&word),
+        Hint::Everything => everything(inner),
+        _ => everything(inner),
     }
 }
 
 /// Something may have happened anywhere.
-pub(super) fn everything(core: &Arc<Core>) {
-    core.bells.renew.notify_one();
-    core.bells.asked.notify_one();
-    everywhere(core);
-    if let Some(local) = core.local.get() {
+pub(super) fn everything(inner: &Arc<EngineInner>) {
+    inner.bells.renew.notify_one();
+    inner.bells.asked.notify_one();
+    everywhere(inner);
+    if let Some(local) = inner.local.get() {
         local.everything();
     }
 }
 
 /// Everything that the engine itself waits for is looked at.
-pub(super) fn everywhere(core: &Arc<Core>) {
-    core.bells.intake.notify_one();
-    core.bells.sweep.notify_one();
-    core.bells.alarm_at(core.now());
-    core.followers.tell_all();
-    core.polls.activities();
-    core.bells.turns.notify_one();
+pub(super) fn everywhere(inner: &Arc<EngineInner>) {
+    inner.bells.intake.notify_one();
+    inner.bells.sweep.notify_one();
+    inner.bells.alarm_at(inner.now());
+    inner.followers.tell_all();
+    inner.polls.activities();
+    inner.bells.turns.notify_one();
 }
 
-impl Core {
+impl EngineInner {
     fn inbox_grew(&self, run: RunId) {
         if let Some(local) = self.local.get() {
             local.inbox_grew(run);

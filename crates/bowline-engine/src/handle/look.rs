@@ -12,7 +12,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn outcome(&self, run: RunId) -> Result<(RunId, RunEnding)> {
-        self.core.outcome(run, WhenParked::Wait).await
+        self.inner.outcome(run, WhenParked::Wait).await
     }
 
     /// As [`outcome`](Self::outcome), but does not wait for a run that is in quarantine.
@@ -20,7 +20,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run, or it is parked because its code keeps failing.
     pub async fn result(&self, run: RunId) -> Result<(RunId, RunEnding)> {
-        self.core.outcome(run, WhenParked::Tell).await
+        self.inner.outcome(run, WhenParked::Tell).await
     }
 
     /// As [`result`](Self::result), of a run that was followed from before its beginning.
@@ -28,7 +28,7 @@ impl Engine {
     /// # Errors
     /// If the run is parked because its code keeps failing, or was deleted.
     pub async fn ended(&self, end: RunEnd) -> Result<(RunId, RunEnding)> {
-        self.core.outcome_of_new(end, WhenParked::Tell).await
+        self.inner.outcome_of_new(end, WhenParked::Tell).await
     }
 
     /// The row of a run.
@@ -36,7 +36,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn head(&self, run: RunId) -> Result<Head> {
-        self.core.head(RunKey::Run(run)).await
+        self.inner.head(RunKey::Run(run)).await
     }
 
     /// The newest run of the chain of a run. The first run of a chain names it for as long as any
@@ -45,7 +45,7 @@ impl Engine {
     /// # Errors
     /// If there is none.
     pub async fn newest(&self, run: RunId) -> Result<Head> {
-        self.core.head(RunKey::Chain(run)).await
+        self.inner.head(RunKey::Chain(run)).await
     }
 
     /// The newest run of a workflow id.
@@ -53,7 +53,7 @@ impl Engine {
     /// # Errors
     /// If there is none.
     pub async fn current(&self, workflow_id: impl Into<WorkflowId>) -> Result<Head> {
-        self.core.head(RunKey::Current(self.namespace, workflow_id.into())).await
+        self.inner.head(RunKey::Current(self.namespace, workflow_id.into())).await
     }
 
     /// Where a run stands: its row, and its state folded from its events.
@@ -61,7 +61,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run, or its history does not read.
     pub async fn state(&self, run: RunId) -> Result<(Head, State)> {
-        let (head, draft, _) = self.core.draft(run).await?;
+        let (head, draft, _) = self.inner.draft(run).await?;
         Ok((head, draft.state().clone()))
     }
 
@@ -70,7 +70,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn read(&self, read: Read) -> Result<RunRead> {
-        self.core.read(read).await
+        self.inner.read(read).await
     }
 
     /// The history of a run. A turn that is out and not yet written shows as its tail.
@@ -88,7 +88,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run, or its history does not read.
     pub async fn written(&self, run: RunId) -> Result<History> {
-        Box::pin(self.core.remote_history(run)).await
+        Box::pin(self.inner.remote_history(run)).await
     }
 
     /// Some of the history of a run: at most so many events, from one on. It costs the same however
@@ -102,7 +102,7 @@ impl Engine {
         from: EventId,
         most: usize,
     ) -> Result<HistoryPage> {
-        Box::pin(self.core.history_page(run, from, most)).await
+        Box::pin(self.inner.history_page(run, from, most)).await
     }
 
     /// Waits until a run's history has an event of this id, or the run is closed.
@@ -110,7 +110,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn grown(&self, run: RunId, id: EventId) -> Result<Head> {
-        self.core.grown(run, id).await
+        self.inner.grown(run, id).await
     }
 
     /// Waits until a run is closed. What closes it, if that was sent already, is taken in here and
@@ -119,7 +119,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn closed(&self, run: RunId) -> Result<Head> {
-        Box::pin(self.core.closed(run)).await
+        Box::pin(self.inner.closed(run)).await
     }
 
     /// Lists runs.
@@ -127,7 +127,7 @@ impl Engine {
     /// # Errors
     /// If the store fails.
     pub async fn find(&self, filter: Filter) -> Result<Page> {
-        self.core.find(Filter { namespace: self.namespace, ..filter }).await
+        self.inner.find(Filter { namespace: self.namespace, ..filter }).await
     }
 
     /// How far a cancel has come, as the store has it now.
@@ -135,7 +135,7 @@ impl Engine {
     /// # Errors
     /// If there is no such receipt.
     pub async fn receipt(&self, receipt: ReceiptId) -> Result<Leftovers> {
-        self.core.leftovers(Subtree::Receipt(receipt)).await
+        self.inner.leftovers(Subtree::Receipt(receipt)).await
     }
 
     /// Waits until a cancel has come so far.
@@ -143,7 +143,7 @@ impl Engine {
     /// # Errors
     /// If there is no such receipt.
     pub async fn wait(&self, receipt: ReceiptId, phase: Phase) -> Result<Leftovers> {
-        self.core.wait(receipt, phase).await
+        self.inner.wait(receipt, phase).await
     }
 
     /// What is left of a run's subtree.
@@ -151,7 +151,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn leftovers(&self, run: RunId) -> Result<Leftovers> {
-        self.core.leftovers(Subtree::Run(run)).await
+        self.inner.leftovers(Subtree::Run(run)).await
     }
 
     /// Whatever should not be there at all; empty after any fault.
@@ -159,6 +159,6 @@ impl Engine {
     /// # Errors
     /// If the store fails.
     pub async fn orphans(&self) -> Result<Leftovers> {
-        self.core.leftovers(Subtree::Orphans).await
+        self.inner.leftovers(Subtree::Orphans).await
     }
 }

@@ -18,10 +18,10 @@ impl Engine {
         if by.is_empty() {
             return Err(Error::Invalid("say who says that it is gone".into()));
         }
-        let attest = Attest { whom, witness: Witness::Person(by), now: self.core.now() };
-        let attested = self.core.retrying(|| self.core.store.attest(attest.clone())).await?;
-        self.core.followers.tell_all();
-        self.core.bells.sweep.notify_one();
+        let attest = Attest { whom, witness: Witness::Person(by), now: self.inner.now() };
+        let attested = self.inner.retrying(|| self.inner.store.attest(attest.clone())).await?;
+        self.inner.followers.tell_all();
+        self.inner.bells.sweep.notify_one();
         Ok(attested)
     }
 }

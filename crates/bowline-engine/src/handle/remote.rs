@@ -21,7 +21,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn first_turn(&self, run: RunId, worker: &StartTurn) -> Result<Option<RemoteTurn>> {
-        Box::pin(self.core.first_turn(run, worker)).await
+        Box::pin(self.inner.first_turn(run, worker)).await
     }
 
     /// Asks the code of a run at a remote worker, and waits for its answer until a moment.
@@ -34,17 +34,17 @@ impl Engine {
         question: Question,
         until: Time,
     ) -> Result<QueryAnswer> {
-        Box::pin(self.core.query_remote(run, question, until)).await
+        Box::pin(self.inner.query_remote(run, question, until)).await
     }
 
     /// A remote worker answers a question; false if nobody waits for it any more.
     pub async fn answer_query(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
-        Box::pin(self.core.answer_query(run, id, answer)).await
+        Box::pin(self.inner.answer_query(run, id, answer)).await
     }
 
     /// Whoever was to be asked has gone before it could be: somebody else is asked.
     pub fn return_query(&self, run: RunId, id: AskId) {
-        self.core.return_query(run, id);
+        self.inner.return_query(run, id);
     }
 
     /// A remote worker waits for a turn, or for a question to a run at rest.
@@ -58,7 +58,7 @@ impl Engine {
         wait: impl Into<Wait>,
     ) -> Result<Option<Taken>> {
         let place = (self.namespace, queue);
-        Box::pin(self.core.poll_turn(place, start, wait.into())).await
+        Box::pin(self.inner.poll_turn(place, start, wait.into())).await
     }
 
     /// Adds what a turn does not show of its run's history: for a worker that polls the queue of
@@ -69,7 +69,7 @@ impl Engine {
     pub async fn show_whole(&self, turn: &mut RemoteTurn) -> Result<()> {
         let first = turn.events.first().map_or(EventId(1), |event| event.id);
         if first > EventId(1) {
-            let mut events = Box::pin(self.core.history(turn.run)).await?;
+            let mut events = Box::pin(self.inner.history(turn.run)).await?;
             events.retain(|event| event.id < first);
             events.append(&mut turn.events);
             turn.events = events;
@@ -87,7 +87,7 @@ impl Engine {
         answer: impl Fn(Token) -> TurnAnswer,
         again: Option<StartTurn>,
     ) -> Result<Answered> {
-        Box::pin(self.core.answer_turn(token, answer, again, Along::default())).await
+        Box::pin(self.inner.answer_turn(token, answer, again, Along::default())).await
     }
 
     /// The same; it takes activities that it has just scheduled in the same breath, too, and
@@ -102,7 +102,7 @@ impl Engine {
         again: Option<StartTurn>,
         along: Along,
     ) -> Result<Answered> {
-        Box::pin(self.core.answer_turn(token, answer, again, along)).await
+        Box::pin(self.inner.answer_turn(token, answer, again, along)).await
     }
 
     /// A remote worker cannot answer a turn.
@@ -110,7 +110,7 @@ impl Engine {
     /// # Errors
     /// If the token is not valid, or its turn is over.
     pub async fn fail_turn(&self, token: &[u8], fail: impl Fn(Token) -> FailTurn) -> Result<()> {
-        Box::pin(self.core.fail_turn(token, fail)).await
+        Box::pin(self.inner.fail_turn(token, fail)).await
     }
 
     /// The worker that had a run in its cache has it no more: its next turns go to anybody.
@@ -118,7 +118,7 @@ impl Engine {
     /// # Errors
     /// If there is no such run.
     pub async fn reset_sticky(&self, run: RunId) -> Result<()> {
-        self.core.reset_sticky(run).await
+        self.inner.reset_sticky(run).await
     }
 
     /// Nobody polls this queue of one worker's own any more: turns that wait there go to anybody.
@@ -126,7 +126,7 @@ impl Engine {
     /// # Errors
     /// If the store fails.
     pub async fn leave_queue(&self, queue: &Queue) -> Result<()> {
-        Box::pin(self.core.leave_queue((self.namespace, queue))).await
+        Box::pin(self.inner.leave_queue((self.namespace, queue))).await
     }
 
     /// A remote worker waits for an activity.
@@ -141,7 +141,7 @@ impl Engine {
         wait: impl Into<Wait>,
     ) -> Result<Option<RemoteActivity>> {
         let place = (self.namespace, queue);
-        Box::pin(self.core.poll_activity(place, worker, control, wait.into())).await
+        Box::pin(self.inner.poll_activity(place, worker, control, wait.into())).await
     }
 
     /// Somebody knows that an activity which waits is done: this, its next attempt, counts as
@@ -155,7 +155,7 @@ impl Engine {
         result: Option<Payload>,
         by: Identity,
     ) -> Result<bool> {
-        Box::pin(self.core.complete_waiting(next, result, by)).await
+        Box::pin(self.inner.complete_waiting(next, result, by)).await
     }
 
     /// A remote worker ends its attempt.
@@ -163,7 +163,7 @@ impl Engine {
     /// # Errors
     /// If the token is not valid, or its attempt is over.
     pub async fn end_activity(&self, token: &[u8], ending: Ending) -> Result<()> {
-        self.core.end_activity(token, ending).await
+        self.inner.end_activity(token, ending).await
     }
 
     /// A remote worker's attempt is alive; the answer says whether it should stop.
@@ -175,7 +175,7 @@ impl Engine {
         token: &[u8],
         details: Option<Payload>,
     ) -> Result<RemoteHeartbeat> {
-        self.core.heartbeat(token, details).await
+        self.inner.heartbeat(token, details).await
     }
 
     /// The key of a worker, which is its own within its namespace only. Nobody's stays nobody's.
@@ -188,32 +188,32 @@ impl Engine {
 
     /// A remote worker says on which control channel it waits; whoever hands it work must know.
     pub fn worker_listens(&self, worker: &str, control: &ControlQueue) {
-        self.core.worker_listens(&self.own(worker), control);
+        self.inner.worker_listens(&self.own(worker), control);
     }
 
     /// On which control channel a remote worker waits, if it has said so to any member.
     pub fn control_of(&self, worker: &str) -> Option<ControlQueue> {
-        self.core.control.place(&self.own(worker))
+        self.inner.control.place(&self.own(worker))
     }
 
     /// Waits until a remote worker has said on which control channel it waits.
     pub async fn control_known(&self, worker: &str) -> ControlQueue {
-        self.core.control.placed(&self.own(worker)).await
+        self.inner.control.placed(&self.own(worker)).await
     }
 
     /// A remote worker has left.
     pub fn worker_left(&self, worker: &str) {
-        self.core.worker_left(&self.own(worker));
+        self.inner.worker_left(&self.own(worker));
     }
 
     /// Fires when a remote worker leaves, or has left: whatever polls for it is answered then.
     pub fn leaving(&self, worker: &str) -> CancellationToken {
-        self.core.control.leaving(&self.own(worker))
+        self.inner.control.leaving(&self.own(worker))
     }
 
     /// A remote worker waits on its control channel.
     pub async fn poll_control(&self, control: &ControlQueue, until: Time) -> Vec<CancelActivity> {
-        self.core.poll_control(control, until).await
+        self.inner.poll_control(control, until).await
     }
 
     /// A remote worker has these notices.
@@ -221,11 +221,11 @@ impl Engine {
     /// # Errors
     /// If the store fails.
     pub async fn acknowledge(&self, control: &ControlQueue, notices: &[NoticeId]) -> Result<()> {
-        self.core.acknowledge(control, notices).await
+        self.inner.acknowledge(control, notices).await
     }
 
     /// A remote worker could not do what these notices say; it is told again later.
     pub fn refuse(&self, control: &ControlQueue, notices: &[NoticeId]) {
-        self.core.refused(control, notices);
+        self.inner.refused(control, notices);
     }
 }

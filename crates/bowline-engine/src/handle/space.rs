@@ -11,7 +11,7 @@ impl Engine {
     /// The same engine, for runs of another namespace: what is started, listed or polled for
     /// through the answer lives there. Native code stays in the namespace that it was built for.
     pub fn within(&self, namespace: Namespace) -> Self {
-        self.core.spaces.meet(namespace);
+        self.inner.spaces.meet(namespace);
         Self { namespace, ..self.clone() }
     }
 
@@ -25,7 +25,7 @@ impl Engine {
     /// # Errors
     /// If there is one of that name, or too many of them.
     pub async fn register(&self, name: &str, kept: Option<Span>, wire: Blob) -> Result<Space> {
-        self.core.register(name, kept, wire).await
+        self.inner.register(name, kept, wire).await
     }
 
     /// Changes what is said of a namespace.
@@ -33,7 +33,7 @@ impl Engine {
     /// # Errors
     /// If there is none of that name.
     pub async fn change_space(&self, name: &str, change: impl Fn(&mut Space)) -> Result<Space> {
-        self.core.change_space(name, change).await
+        self.inner.change_space(name, change).await
     }
 
     /// The namespace of a name, if it is registered.
@@ -41,7 +41,7 @@ impl Engine {
     /// # Errors
     /// If the store fails.
     pub async fn space(&self, name: &str) -> Result<Option<Space>> {
-        self.core.space(name).await
+        self.inner.space(name).await
     }
 
     /// All registered namespaces, in the order of their names.
@@ -49,12 +49,12 @@ impl Engine {
     /// # Errors
     /// If the store fails.
     pub async fn spaces(&self) -> Result<Vec<(String, Space)>> {
-        self.core.all_spaces().await
+        self.inner.all_spaces().await
     }
 
     /// How long closed runs of this namespace are kept; unset for ever.
     pub fn kept(&self) -> Option<Duration> {
-        let all = self.core.spaces.retention();
+        let all = self.inner.spaces.retention();
         all.into_iter().find(|(own, _)| *own == self.namespace).map(|(_, kept)| kept)
     }
 }

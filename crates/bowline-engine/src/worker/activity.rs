@@ -33,10 +33,10 @@ use tokio::sync::mpsc;
 use super::{registry::ActivityCode, slots::Permit};
 use crate::{
     clock::Clock,
-    engine::desk::{Foreseen, Settle},
+    engine::exchange::{OfferedEnd, Settle},
 };
 
-use shared::{Asked, Shared};
+use shared::{AttemptShared, Hooks};
 use supervise::Supervisor;
 
 pub use context::{ActivityContext, Gone, Spawned};
@@ -131,7 +131,7 @@ pub struct Supervision {
     pub reports: mpsc::Sender<Report>,
     /// Sees attempts pass points; nobody does, outside tests.
     pub probe: Option<Arc<dyn Probe>>,
-    /// Asked before every poll of code; unset, nobody is.
+    /// Hooks before every poll of code; unset, nobody is.
     pub may_run: Option<MayRun>,
 }
 
@@ -164,8 +164,8 @@ impl Supervision {
         let (clock, spawn) = (Arc::clone(&self.clock), Arc::clone(&self.code));
         let contexts = Arc::new(());
         let may_run = self.may_run.clone().filter(|_| !assignment.spec.ladder.detach);
-        let asked = Asked { probe: self.probe.clone(), may_run };
-        let shared = Shared::new(assignment, clock, spawn, asked, Arc::downgrade(&contexts));
+        let asked = Hooks { probe: self.probe.clone(), may_run };
+        let shared = AttemptShared::new(assignment, clock, spawn, asked, Arc::downgrade(&contexts));
         log!(debug, shared.assignment, "the attempt begins");
         for notice in notices {
             shared.tell(notice);
@@ -181,7 +181,7 @@ impl Supervision {
 /// An attempt that runs here: where its notices go. Dropping it changes nothing.
 #[derive(Clone)]
 pub struct Attempt {
-    shared: Arc<Shared>,
+    shared: Arc<AttemptShared>,
 }
 
 impl Attempt {
@@ -202,7 +202,7 @@ impl Attempt {
     }
 
     /// What a report will say of it, as long as its row is as the worker knows it.
-    pub(crate) fn foresee(&self, worker: Identity, report: Settle) -> Option<Foreseen> {
+    pub(crate) fn offer_end(&self, worker: Identity, report: Settle) -> Option<OfferedEnd> {
         let assignment = &self.shared.assignment;
         if !matches!(report.ending, Ending::Completed(_)) || self.shared.has_spoken() {
             return None;
@@ -215,7 +215,7 @@ impl Attempt {
         };
         let holder = Holder::Native(assignment.fence);
         bowline_core::start(&mut live, holder, worker, assignment.started_at);
-        Foreseen::new(&assignment.spec, &live, report)
+        OfferedEnd::new(&assignment.spec, &live, report)
     }
 
     /// Whether its code has ended; its end may not have been reported yet.

@@ -26,8 +26,10 @@ use super::{
 use crate::{
     Error, Result,
     engine::{
-        Core,
-        desk::{AttemptEnd, AttemptRef, Foreseen, Heartbeat, Proof, Reports, Sighting, bounded},
+        EngineInner,
+        exchange::{
+            AttemptEnd, AttemptRef, Heartbeat, OfferedEnd, Proof, Reports, Sighting, bounded,
+        },
     },
     limits,
 };
@@ -35,12 +37,12 @@ use crate::{
 /// Every attempt of this worker.
 pub(super) struct Attempts {
     supervision: Supervision,
-    state: Mutex<State>,
+    state: Mutex<AttemptMap>,
     settled: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct AttemptMap {
     running: BTreeMap<AttemptKey, Attempt>,
     /// Attempts that are over for their runs, and whose code has not ended: it has its grace.
     ending: BTreeSet<AttemptKey>,
@@ -54,20 +56,23 @@ struct State {
     /// Attempts of this epoch, and of older ones, belong to others by now.
     lost: Epoch,
     /// What is on its way to the rows, in order for each attempt.
-    settling: BTreeMap<AttemptKey, VecDeque<(AttemptEnd, Option<Foreseen>)>>,
+    settling: BTreeMap<AttemptKey, VecDeque<(AttemptEnd, Option<OfferedEnd>)>>,
 }
 
 impl Attempts {
-    pub(super) fn new(core: &Arc<Core>, setup: &Setup) -> Result<(Self, mpsc::Receiver<Report>)> {
+    pub(super) fn new(
+        inner: &Arc<EngineInner>,
+        setup: &Setup,
+    ) -> Result<(Self, mpsc::Receiver<Report>)> {
         let (reports, reported) = mpsc::channel(limits::REPORTS);
-        let (code, watch): (Arc<dyn Spawn>, Arc<dyn Spawn>) = match &core.mortal {
-            Some(mortal) => (Arc::new(mortal.clone()), Arc::new(mortal.clone())),
-            None => (Arc::new(core.runtime.clone()), Arc::new(watch(core)?)),
+        let (code, watch): (Arc<dyn Spawn>, Arc<dyn Spawn>) = match &inner.killable {
+            Some(killable) => (Arc::new(killable.clone()), Arc::new(killable.clone())),
+            None => (Arc::new(inner.runtime.clone()), Arc::new(watch(inner)?)),
         };
-        let (clock, probe) = (core.clock.clone(), setup.probe.clone());
-        let asked = core.clone();
+        let (clock, probe) = (inner.clock.clone(), setup.probe.clone());
+        let asked = inner.clone();
         let may_run: MayRun = Arc::new(move || asked.is_in_contact());
-        watch.spawn(contact::watch(core.clone()));
+        watch.spawn(contact::watch(inner.clone()));
         let may_run = Some(may_run);
         let supervision = Supervision { clock, code, watch, reports, probe, may_run };
         Ok((Self { supervision, state: Mutex::default(), settled: Notify::new() }, reported))
@@ -99,7 +104,7 @@ impl Attempts {
     ) -> Option<AttemptEnd> {
         let key = assignment.key();
         let now = self.supervision.clock.now();
-        // Asked before anything is locked: who is out of contact stops everything.
+        // Hooks before anything is locked: who is out of contact stops everything.
         let may_run = self.supervision.may_run.as_ref().is_none_or(|ask| ask());
         let mut state = self.state.lock();
         if !may_run || assignment.fence.epoch <= state.lost {
@@ -234,7 +239,7 @@ fn stop_lost(attempt: &Attempt) {
     attempt.tell(Notice::Stop { cause: Cause::new(Code::LeaseLost) });
 }
 
-impl State {
+impl AttemptMap {
     /// An attempt that runs here, if it does so under this fence.
     fn runs(&self, key: AttemptKey, fence: Fence) -> Option<&Attempt> {
         self.running.get(&key).filter(|attempt| attempt.fence() == fence)
@@ -303,7 +308,7 @@ impl Worker {
                 let end = end(key, fence, ended);
                 drop(state);
                 if let (Some(delivered), Some(observed)) = (end.delivered_at, end.observed_at) {
-                    self.core.meter.cancel_observation.took(delivered, observed);
+                    self.inner.meter.cancel_observation.took(delivered, observed);
                 }
                 return self.settle(end);
             }
@@ -323,7 +328,7 @@ impl Worker {
             What::Processes(_) => return,
         }
         drop(state);
-        self.core.bells.renew.notify_one();
+        self.inner.bells.renew.notify_one();
     }
 
     /// Writes the end of an attempt, after what was said about it before.
@@ -336,14 +341,14 @@ impl Worker {
         if attempt.is_some() {
             state.running.remove(&key);
         }
-        let foreseen = attempt.filter(|_| is_plain(&end)).and_then(|attempt| {
-            attempt.foresee(self.identity.clone(), end.report(self.core.now()))
+        let offered = attempt.filter(|_| is_plain(&end)).and_then(|attempt| {
+            attempt.offer_end(self.identity.clone(), end.report(self.inner.now()))
         });
-        state.settling.entry(key).or_default().push_back((end, foreseen));
+        state.settling.entry(key).or_default().push_back((end, offered));
         drop(state);
         if is_first {
             let worker = self.clone();
-            self.core.finish(async move { worker.settle_in_order(key).await });
+            self.inner.finish(async move { worker.settle_in_order(key).await });
         }
     }
 
@@ -357,14 +362,14 @@ impl Worker {
                 }
                 next
             };
-            let Some((end, foreseen)) = next else { break };
+            let Some((end, offered)) = next else { break };
             self.store_heartbeat(key).await;
-            if let Some(foreseen) = foreseen
-                && self.threads.offer(foreseen).await
+            if let Some(offered) = offered
+                && self.threads.offer(offered).await
             {
                 continue;
             }
-            if let Err(error) = self.core.settle(end).await {
+            if let Err(error) = self.inner.settle(end).await {
                 // The row still says that this attempt runs: the next start will find it.
                 tracing::error!(?key, %error, "the attempt could not be settled");
             }
@@ -375,7 +380,7 @@ impl Worker {
     /// What the code last said is stored before its end: the next attempt wants to read it.
     async fn store_heartbeat(self: &Arc<Self>, key: AttemptKey) {
         let Some(heartbeat) = self.attempts.state.lock().heartbeats.remove(&key) else { return };
-        if let Err(error) = self.core.last_word(heartbeat).await {
+        if let Err(error) = self.inner.last_word(heartbeat).await {
             tracing::warn!(?key, %error, "the last heartbeat of an attempt is lost");
         }
     }
@@ -383,11 +388,11 @@ impl Worker {
 
 /// Supervisors have a thread of their own: code that blocks the runtime that it runs on cannot
 /// keep the ladder from being climbed.
-fn watch(core: &Arc<Core>) -> Result<Handle> {
+fn watch(inner: &Arc<EngineInner>) -> Result<Handle> {
     let fault = |error| Error::Invalid(format!("a thread could not be started: {error}"));
     let runtime = Builder::new_current_thread().enable_all().build().map_err(fault)?;
     let handle = runtime.handle().clone();
-    let stopping = core.stopping.clone();
+    let stopping = inner.stopping.clone();
     std::thread::Builder::new()
         .name("bowline-watch".to_owned())
         .spawn(move || runtime.block_on(stopping.cancelled()))

@@ -6,25 +6,25 @@
 
 use std::{pin::Pin, sync::Arc};
 
-use crate::engine::Core;
+use crate::engine::EngineInner;
 
 /// Looks whenever a lease may be over, until the engine stops or is no member any more.
-pub(super) fn watch(core: Arc<Core>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-    let stopping = core.stopping.clone();
+pub(super) fn watch(inner: Arc<EngineInner>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    let stopping = inner.stopping.clone();
     Box::pin(async move {
-        stopping.run_until_cancelled_owned(look(core)).await;
+        stopping.run_until_cancelled_owned(look(inner)).await;
     })
 }
 
-async fn look(core: Arc<Core>) {
-    while let Some(left) = core.contact_left() {
-        let is_running = core.local.get().is_some_and(|local| local.is_running());
+async fn look(inner: Arc<EngineInner>) {
+    while let Some(left) = inner.contact_left() {
+        let is_running = inner.local.get().is_some_and(|local| local.is_running());
         // Who runs nothing has nothing to stop, and asks before it begins something.
         let pause = match left.is_zero() {
-            true if is_running && core.is_in_contact() => continue,
-            true => core.settings.lease / 3,
+            true if is_running && inner.is_in_contact() => continue,
+            true => inner.settings.lease / 3,
             false => left,
         };
-        core.clock.sleep_until(core.now().after(pause)).await;
+        inner.clock.sleep_until(inner.now().after(pause)).await;
     }
 }

@@ -19,14 +19,14 @@ use crate::{engine::recover::Claimed, limits};
 
 /// What wakes the loops.
 #[derive(Default)]
-pub(super) struct Bells {
+pub(super) struct WorkerBells {
     pub(super) turns: Notify,
     inbox: Notify,
     grown: Mutex<BTreeSet<RunId>>,
     draining: AtomicBool,
 }
 
-impl Bells {
+impl WorkerBells {
     pub(super) fn inbox_grew(&self, run: RunId) {
         self.grown.lock().insert(run);
         self.inbox.notify_one();
@@ -70,7 +70,7 @@ pub(super) async fn turns(worker: Arc<Worker>) {
         // Never more runs are claimed than there are places for.
         let mut places = worker.threads.make_room(limits::CLAIM_RUNS).await;
         let most = places.len();
-        let claim = worker.core.claim_turns(queues.clone(), names.clone(), most);
+        let claim = worker.inner.claim_turns(queues.clone(), names.clone(), most);
         let full = match worker.dispatch.is_draining() {
             true => false,
             false => match claim.await {
@@ -80,8 +80,8 @@ pub(super) async fn turns(worker: Arc<Worker>) {
                         worker.threads.claimed(lease, place).await;
                     }
                     if claimed.is_unsure {
-                        let core = worker.core.clone();
-                        worker.core.spawn(async move { core.recover_runs().await });
+                        let inner = worker.inner.clone();
+                        worker.inner.spawn(async move { inner.recover_runs().await });
                     }
                     full
                 }
@@ -105,9 +105,9 @@ pub(super) async fn inboxes(worker: Arc<Worker>) {
         let grown = std::mem::take(&mut *worker.dispatch.grown.lock());
         for run in grown {
             let worker = worker.clone();
-            let core = worker.core.clone();
-            core.spawn(async move {
-                match worker.core.unread(run).await {
+            let inner = worker.inner.clone();
+            inner.spawn(async move {
+                match worker.inner.unread(run).await {
                     Ok(inbox) => worker.threads.inbox(run, inbox).await,
                     Err(error) => {
                         worker.threads.no_inbox(run);
@@ -134,7 +134,7 @@ pub(super) async fn activities(worker: Arc<Worker>, queue: Queue) {
             true => Claimed { items: Vec::new(), is_unsure: false },
             false => {
                 let identity = worker.identity.clone();
-                let claim = worker.core.claim_activities(
+                let claim = worker.inner.claim_activities(
                     queue.clone(),
                     names.clone(),
                     permits.len(),
@@ -153,7 +153,7 @@ pub(super) async fn activities(worker: Arc<Worker>, queue: Queue) {
         }
         if claimed.is_unsure {
             // Before the next claim: what that one takes must not be mistaken for lost.
-            worker.core.recover_activities(&queue).await;
+            worker.inner.recover_activities(&queue).await;
         }
         drop(claims);
         drop(permits);

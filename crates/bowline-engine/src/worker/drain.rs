@@ -11,7 +11,7 @@ impl Worker {
         self.dispatch.start_draining();
         let cause = activity::drain_cause("the worker is shutting down".to_owned());
         self.attempts.drain(within, cause);
-        let last = self.core.now().after(within).after(limits::DRAIN_LAST);
+        let last = self.inner.now().after(within).after(limits::DRAIN_LAST);
         let settled = async {
             for lane in self.queues.values() {
                 lane.slots.idle().await;
@@ -21,7 +21,7 @@ impl Worker {
         tokio::select! {
             biased;
             () = settled => {}
-            () = self.core.clock.sleep_until(last) => {
+            () = self.inner.clock.sleep_until(last) => {
                 tracing::error!("not everything that ran here could be settled in time");
             }
         }

@@ -6,11 +6,11 @@ use bowline_core::{Birth, Epoch, Event, EventKind, Fence, Name, Namespace, Notic
 
 use super::{Worker, activity};
 use crate::engine::{
-    desk::{Assignment, AttemptRef, Local, Reports, Reservation, TurnLease},
-    net::Owed,
+    exchange::{Assignment, AttemptRef, LocalWorker, Reports, Reservation, TurnLease},
+    net::UnreadInboxes,
 };
 
-impl Local for Worker {
+impl LocalWorker for Worker {
     fn inbox_grew(&self, run: RunId) {
         self.threads.inbox_grew(run);
         self.dispatch.inbox_grew(run);
@@ -48,7 +48,7 @@ impl Local for Worker {
             Notice::CancelActivity(cancel) => {
                 let (is_cancel, decided_at) = (cancel.cancel, cancel.decided_at);
                 if self.attempts.tell(cancel) && is_cancel {
-                    self.core.meter.cancel_delivery.took(decided_at, self.core.now());
+                    self.inner.meter.cancel_delivery.took(decided_at, self.inner.now());
                 }
             }
             Notice::Drain { within, reason } => self.drain_soon(within.0, reason),
@@ -86,15 +86,15 @@ impl Local for Worker {
         self.attempts.give_back(reports);
     }
 
-    fn look(&self, owed: Owed) {
+    fn look(&self, unread: UnreadInboxes) {
         self.dispatch.turns.notify_one();
-        self.parked.look(self.core.now());
+        self.parked.look(self.inner.now());
         self.queues.values().for_each(|lane| lane.bell.ring());
         let held: BTreeSet<RunId> = self.threads.held().into_iter().collect();
         // A run that is held nowhere is claimed, or has gone on as another one.
-        let owing: BTreeSet<RunId> = owed.runs.into_keys().collect();
-        let all = owed.all || !owing.is_subset(&held);
-        let runs = if all { held } else { owing };
+        let grown: BTreeSet<RunId> = unread.runs.into_keys().collect();
+        let all = unread.all || !grown.is_subset(&held);
+        let runs = if all { held } else { grown };
         runs.into_iter().for_each(|run| self.inbox_grew(run));
     }
 
@@ -114,7 +114,7 @@ impl Local for Worker {
 
     fn doubts_all(&self) {
         let Some(worker) = self.itself.upgrade() else { return };
-        self.core.spawn(async move { worker.compare().await });
+        self.inner.spawn(async move { worker.compare().await });
     }
 
     fn rest(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
@@ -131,7 +131,7 @@ impl Local for Worker {
             return None;
         };
         let serves = birth.wake && self.queues.contains_key(&started.queue);
-        let serves = serves && !self.core.standing.is_out();
+        let serves = serves && !self.inner.standing.is_out();
         if !serves || self.dispatch.is_draining() || self.workflows.find(&started.name).is_none() {
             return None;
         }
@@ -144,7 +144,7 @@ impl Local for Worker {
 
     fn begun(&self, lease: TurnLease) {
         let Some(worker) = self.itself.upgrade() else { return };
-        self.core.begin(async move { worker.threads.begun(lease).await });
+        self.inner.begin(async move { worker.threads.begun(lease).await });
     }
 
     fn unexpect(&self, run: RunId, fence: Fence) {
@@ -158,7 +158,7 @@ impl Local for Worker {
         }
         self.activities.find(name)?;
         let permit = lane.slots.take(1).pop()?;
-        let (sent, worker) = (self.core.send_fence(), self.identity.clone());
+        let (sent, worker) = (self.inner.send_fence(), self.identity.clone());
         Some(Reservation { sent, worker, permit })
     }
 
@@ -189,13 +189,13 @@ impl Worker {
     async fn compare(&self) {
         let running = self.attempts.running();
         self.threads.let_go_of_all().await;
-        self.core.recover_runs().await;
+        self.inner.recover_runs().await;
         for (queue, lane) in &self.queues {
             // What a claim has taken and not yet handed over must not be mistaken for lost.
             let _no_claims = lane.claims.lock().await;
-            self.core.recover_activities(queue).await;
+            self.inner.recover_activities(queue).await;
         }
-        for (attempt, fence) in self.core.strays(running).await {
+        for (attempt, fence) in self.inner.strays(running).await {
             self.attempts.strayed(attempt, fence);
         }
     }

@@ -15,20 +15,20 @@ use crate::{engine::parked::Found, limits};
 
 /// What wakes the loop.
 #[derive(Default)]
-pub(super) struct Bell {
+pub(super) struct ParkedBell {
     rung: Notify,
-    asked: Mutex<Asked>,
+    asked: Mutex<ParkedAsked>,
 }
 
 #[derive(Default)]
-struct Asked {
+struct ParkedAsked {
     runs: BTreeSet<RunId>,
     all: bool,
     /// When everything was last looked at because a hint may have been lost.
     looked: Option<Time>,
 }
 
-impl Bell {
+impl ParkedBell {
     /// This run may have to be tried here.
     pub(super) fn ring(&self, run: RunId) {
         let mut asked = self.asked.lock();
@@ -65,8 +65,8 @@ pub(super) async fn run(worker: Arc<Worker>) {
     worker.parked.ring_all();
     let mut next: Option<Time> = None;
     loop {
-        let core = &worker.core;
-        let due = core.clock.sleep_until(next.unwrap_or(Time::MAX));
+        let inner = &worker.inner;
+        let due = inner.clock.sleep_until(next.unwrap_or(Time::MAX));
         let is_due = tokio::select! {
             biased;
             () = worker.parked.rung.notified() => false,
@@ -83,8 +83,8 @@ pub(super) async fn run(worker: Arc<Worker>) {
             worker.queues.contains_key(queue) && worker.workflows.find(name).is_some()
         };
         let found = match all {
-            true => Ok(core.all_parked(&serves).await),
-            false => core.these_parked(runs, &serves).await,
+            true => Ok(inner.all_parked(&serves).await),
+            false => inner.these_parked(runs, &serves).await,
         };
         let found = found.unwrap_or_else(|error| {
             tracing::warn!(%error, "parked runs could not be looked for; waiting for a hint");
@@ -104,7 +104,7 @@ impl Worker {
             // Never more runs are taken than there are places for.
             let mut places = self.threads.make_room(limits::CLAIM_RUNS.min(runs.len())).await;
             let some = runs.split_off(runs.len().saturating_sub(places.len()));
-            let taken = match self.core.take_up(some).await {
+            let taken = match self.inner.take_up(some).await {
                 Ok(taken) => taken,
                 Err(error) => {
                     return tracing::error!(%error, "parked runs could not be taken up");
@@ -115,8 +115,8 @@ impl Worker {
                 self.threads.claimed(lease, place).await;
             }
             if taken.is_unsure {
-                let core = self.core.clone();
-                self.core.spawn(async move { core.recover_runs().await });
+                let inner = self.inner.clone();
+                self.inner.spawn(async move { inner.recover_runs().await });
             }
         }
     }

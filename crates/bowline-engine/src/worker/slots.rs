@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 
-use rate::Pace;
+use rate::Throttle;
 
 pub use leak::{Leaks, StillRunning};
 pub use rate::Rate;
@@ -32,27 +32,27 @@ pub struct SlotLimits {
 
 /// The slots of one queue at one worker. Clones are the same slots.
 #[derive(Clone)]
-pub struct Slots(Arc<Inner>);
+pub struct Slots(Arc<QueueSlots>);
 
-struct Inner {
+struct QueueSlots {
     clock: Arc<dyn Clock>,
     leaks: Leaks,
-    state: Mutex<State>,
+    state: Mutex<SlotState>,
     changed: Notify,
 }
 
-struct State {
+struct SlotState {
     count: usize,
     taken: usize,
-    pace: Pace,
+    pace: Throttle,
 }
 
 impl Slots {
     /// Free slots. `leaks` is shared by all queues of a worker.
     pub fn new(limits: SlotLimits, leaks: Leaks, clock: Arc<dyn Clock>) -> Self {
-        let pace = Pace::new(limits.rate, clock.now());
-        let state = Mutex::new(State { count: limits.count, taken: 0, pace });
-        Self(Arc::new(Inner { clock, leaks, state, changed: Notify::new() }))
+        let pace = Throttle::new(limits.rate, clock.now());
+        let state = Mutex::new(SlotState { count: limits.count, taken: 0, pace });
+        Self(Arc::new(QueueSlots { clock, leaks, state, changed: Notify::new() }))
     }
 
     /// Takes what is free right now, `most` at the most.

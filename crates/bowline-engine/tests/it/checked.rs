@@ -8,10 +8,10 @@ use std::{
 
 use bowline_core::{Epoch, Event, EventId, RunId, Time, Version, lawful::Lawful};
 use bowline_store::{
-    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
-    Committed, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted, Posting,
-    Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store, Subtree,
-    Sweep, Swept, TakeUp, memory::Method,
+    Answer, Ask, Attest, Attested, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
+    ClaimedActivity, ClaimedRun, Commit, Committed, Filter, Fired, Hints, Item, Join, Joined,
+    Leftovers, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead,
+    Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp, memory::Method,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -197,8 +197,8 @@ fn name(method: Method) -> &'static str {
         Method::Read => "read",
         Method::Find => "find",
         Method::Leftovers => "leftovers",
-        Method::Shelve => "shelve",
-        Method::Shelf => "shelf",
+        Method::CatalogPut => "write_catalog",
+        Method::CatalogRead => "read_catalog",
     }
 }
 
@@ -323,12 +323,12 @@ impl Store for Checked {
         self.call(Method::Leftovers, move |inner| inner.leftovers(subtree))
     }
 
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
-        self.call(Method::Shelve, move |inner| inner.shelve(puts))
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<Version>>> {
+        self.call(Method::CatalogPut, move |inner| inner.write_catalog(puts))
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
-        self.call(Method::Shelf, move |inner| inner.shelf(shelf))
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<Item>>> {
+        self.call(Method::CatalogRead, move |inner| inner.read_catalog(catalog))
     }
 
     fn watch(&self) -> Hints {

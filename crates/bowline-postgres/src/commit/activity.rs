@@ -3,7 +3,7 @@
 use bowline_core::{EventId, Ranges};
 use bowline_store::Commit;
 
-use crate::{activity::Activity, db::Outcome, limits, owed::Debt, tx::Tx};
+use crate::{activity::Activity, db::Outcome, limits, missing_rows::MissingRows, tx::Tx};
 
 /// Writes the rows, and answers which were started as which attempt.
 pub(super) async fn add_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<(EventId, u32)>> {
@@ -23,17 +23,17 @@ pub(super) async fn add_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<(Ev
     }
     if wide {
         // Looked up first, so that what is added here is added to what was there.
-        tx.debts(commit.run).await?;
+        tx.missing_rows(commit.run).await?;
         owe(tx, commit, &started);
     }
     Ok(started)
 }
 
-/// Remembers whose rows are owed: those of all that do not run already.
+/// Remembers whose rows are missing: those of all that do not run already.
 fn owe(tx: &mut Tx<'_>, commit: &Commit, started: &[(EventId, u32)]) {
     let begun: Vec<EventId> = started.iter().map(|(activity, _)| *activity).collect();
     let all: Ranges = commit.activities.iter().map(|new| new.activity).collect();
     let ranges = all.minus(&begun);
     let Some(first) = ranges.ranges().first().map(|range| range.first) else { return };
-    tx.add_debt(commit.run, Debt { first, next: first, at: commit.now, ranges });
+    tx.add_missing(commit.run, MissingRows { first, next: first, at: commit.now, ranges });
 }

@@ -46,7 +46,7 @@ async fn few(
     (ranges, cause): (&Ranges, &Cause),
     met: &mut Met,
 ) -> Outcome<()> {
-    let owed = tx.debts(commit.run).await?.to_vec();
+    let missing_rows = tx.missing_rows(commit.run).await?.to_vec();
     let marks = tx.marks(commit.run).await?.to_vec();
     let named: Vec<_> = ranges.ids().map(|id| (commit.run, id)).collect();
     tx.look_up(&named).await?;
@@ -54,8 +54,8 @@ async fn few(
     for number in ranges.ids() {
         let marked = marks.iter().any(|mark| mark.ranges.contains(number));
         let Some(mut activity) = tx.activity(commit.run, number).await? else {
-            // Its row is owed, or went when it ended.
-            if !marked && owed.iter().any(|debt| debt.covers(number)) {
+            // Its row is missing, or went when it ended.
+            if !marked && missing_rows.iter().any(|missing| missing.covers(number)) {
                 rowless.push(number);
             }
             continue;

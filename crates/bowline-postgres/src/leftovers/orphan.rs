@@ -10,7 +10,7 @@ use crate::{
     db::{Db, Outcome, Value},
     fate::Fates,
     inbox, limits,
-    owed::{Debt, debts},
+    missing_rows::{MissingRows, read_missing},
     run::{self, Run},
     tx::marks,
 };
@@ -85,8 +85,9 @@ async fn of_run(
     let left = tree.left(id).await?.cloned().unwrap_or_default();
     let marks = marks(db, id).await?;
     let told = |activity| covered(&marks, activity) || left.contains(activity);
-    let owed = debts(db, id).await?;
-    found.queued += owed.iter().flat_map(Debt::ids).filter(|id| !told(*id)).count() as u64;
+    let missing_rows = read_missing(db, id).await?;
+    found.queued +=
+        missing_rows.iter().flat_map(MissingRows::ids).filter(|id| !told(*id)).count() as u64;
     let sql = "SELECT number, place, name, live FROM @activities \
                WHERE namespace = $1 AND run = $2 AND place < 2 ORDER BY number";
     let values: [Value<'_>; 2] = [&blob::space(id), &blob::uuid(id)];

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::{
     blob::{self, count},
     db::{Db, Outcome, Value},
-    limits, owed,
+    limits, missing_rows,
     run::{self, Run},
 };
 
@@ -344,15 +344,15 @@ async fn left(db: Db<'_>, run: &Run) -> Outcome<Ranges> {
     let Some(row) = db.first(sql, &[&blob::space(id), &blob::uuid(id)]).await? else {
         return Ok(Ranges::default());
     };
-    Ok(left_by(&owed::batch(&row)?).unwrap_or_default())
+    Ok(left_by(&missing_rows::batch(&row)?).unwrap_or_default())
 }
 
 /// Whether something lives below a run that is settled.
 pub(crate) struct Living(pub(crate) bool);
 
 /// Whether everything below a run is closed, what was left alone excepted, and nothing of it
-/// waits, runs or is owed. How its chain went on is no matter. Says whether something lives there
-/// nevertheless: what was left alone, and code that runs on.
+/// waits, runs or has no row yet. How its chain went on is no matter. Says whether something lives
+/// there nevertheless: what was left alone, and code that runs on.
 pub(crate) async fn settled(db: Db<'_>, target: RunId) -> Outcome<Option<Living>> {
     let (mut tree, mut walk) = (Tree::new(db), Walk::from(target, Top::Run(target)));
     let mut lives = false;

@@ -13,7 +13,7 @@ use bowline_store::{AttemptRef, Error, Heartbeat, HeartbeatReply, Proof, Renewal
 use futures_util::future::BoxFuture;
 
 use crate::{
-    aside::Found,
+    damaged::Found,
     db::Outcome,
     fault::Fault,
     limits,

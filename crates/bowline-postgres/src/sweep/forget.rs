@@ -10,10 +10,10 @@ use bowline_store::{Error, Sweep};
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
-use super::Room;
+use super::RowBudget;
 use crate::{
-    aside::Found,
     blob::{self, count},
+    damaged::Found,
     db::{Db, Outcome, Value},
     fault::Fault,
     leftovers::{self, Living},
@@ -34,7 +34,7 @@ pub(crate) struct Cursor {
     closed: BTreeMap<Namespace, (i64, RunId)>,
 }
 
-pub(super) async fn receipts(shared: &Shared, now: Time, room: &mut Room) -> Outcome<bool> {
+pub(super) async fn receipts(shared: &Shared, now: Time, room: &mut RowBudget) -> Outcome<bool> {
     let lent = shared.lend().await?;
     let db = Db::slowly(&lent, shared).await?;
     let sql = "DELETE FROM @receipts WHERE id IN (\
@@ -70,7 +70,7 @@ pub(super) async fn asks(shared: &Shared, now: Time) -> Outcome<()> {
 pub(super) async fn runs(
     shared: &Shared,
     sweep: &Sweep,
-    room: &mut Room,
+    room: &mut RowBudget,
     found: &mut Found,
 ) -> Outcome<bool> {
     if room.0 == 0 {
@@ -267,7 +267,7 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 /// Deletes what is left of runs that are gone.
-pub(super) async fn graves(shared: &Shared, room: &mut Room) -> Outcome<bool> {
+pub(super) async fn graves(shared: &Shared, room: &mut RowBudget) -> Outcome<bool> {
     let lent = shared.lend().await?;
     let db = Db::slowly(&lent, shared).await?;
     let more = dig(db, room).await?;
@@ -275,7 +275,7 @@ pub(super) async fn graves(shared: &Shared, room: &mut Room) -> Outcome<bool> {
     Ok(more)
 }
 
-async fn dig(db: Db<'_>, room: &mut Room) -> Outcome<bool> {
+async fn dig(db: Db<'_>, room: &mut RowBudget) -> Outcome<bool> {
     loop {
         let grave = "SELECT namespace, run FROM @graves ORDER BY namespace, run LIMIT 1";
         let Some(row) = db.first(grave, &[]).await? else { return Ok(false) };

@@ -4,10 +4,10 @@ use bowline_core::{Alarm, AlarmKind, EventId, Range, RunId, Time};
 use bowline_store::ready::Mark;
 use futures_util::future::BoxFuture;
 
-use super::Room;
+use super::RowBudget;
 use crate::{
-    aside::Found,
     blob::{self, count, int, number},
+    damaged::Found,
     db::{Db, Outcome, Value},
     fault::Fault,
     shared::Shared,
@@ -16,7 +16,11 @@ use crate::{
 };
 
 /// True if rows are left.
-pub(super) async fn fold_all(shared: &Shared, room: &mut Room, found: &mut Found) -> Outcome<bool> {
+pub(super) async fn fold_all(
+    shared: &Shared,
+    room: &mut RowBudget,
+    found: &mut Found,
+) -> Outcome<bool> {
     let mut seen: Option<(RunId, u64)> = None;
     loop {
         let Some((run, number)) = next(shared, seen).await? else { return Ok(false) };
@@ -68,7 +72,7 @@ struct Folded {
 fn fold_mark<'t>(tx: &'t mut Tx<'_>, folding: &'t Folding) -> BoxFuture<'t, Outcome<Folded>> {
     Box::pin(async move {
         let Folding { run: id, number, room } = *folding;
-        let mut room = Room(room);
+        let mut room = RowBudget(room);
         let gone = Folded { rows: 0, whole: true };
         match tx.find(id).await? {
             Some(run) if run.owing == 0 => {}
@@ -78,7 +82,7 @@ fn fold_mark<'t>(tx: &'t mut Tx<'_>, folding: &'t Folding) -> BoxFuture<'t, Outc
         let Some(mark) = marks.iter().find(|mark| mark.number == number).cloned() else {
             return Ok(gone);
         };
-        let rows = |left: &Room| folding.room - left.0;
+        let rows = |left: &RowBudget| folding.room - left.0;
         for range in mark.ranges.ranges() {
             if !fold(tx, id, &mark, range, &mut room).await? {
                 return Ok(Folded { rows: rows(&room), whole: false });
@@ -104,7 +108,7 @@ async fn fold(
     id: RunId,
     mark: &Mark,
     range: &Range,
-    room: &mut Room,
+    room: &mut RowBudget,
 ) -> Outcome<bool> {
     let values: [Value<'_>; 5] = [
         &blob::space(id),

@@ -3,7 +3,7 @@
 use bowline_core::{ActivityLive, EventId, RunId, Time};
 use bowline_store::{Sweep, learn as step, silent_since};
 
-use super::Room;
+use super::RowBudget;
 use crate::{
     blob::{self, number},
     db::{Db, Outcome},
@@ -24,7 +24,7 @@ pub(super) struct Learnt {
 }
 
 /// Writes it on their rows.
-pub(super) async fn learn(shared: &Shared, sweep: &Sweep, room: &mut Room) -> Outcome<Learnt> {
+pub(super) async fn learn(shared: &Shared, sweep: &Sweep, room: &mut RowBudget) -> Outcome<Learnt> {
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
     let rows = db.rows(ADRIFT, &[]).await?;

@@ -17,7 +17,7 @@ use crate::{
     blob::{self, int, number},
     db::Outcome,
     fault::Fault,
-    owed::{self, Debt},
+    missing_rows::{self, MissingRows},
     run::{self, COLUMNS, Run, WANTED},
 };
 
@@ -274,7 +274,7 @@ impl Tx<'_> {
         Ok(out)
     }
 
-    // Marks, debts, members.
+    // Marks, missing_rows, members.
 
     /// The marks of a run that was found before.
     pub(crate) async fn marks(&mut self, id: RunId) -> Outcome<&[Mark]> {
@@ -295,15 +295,15 @@ impl Tx<'_> {
     }
 
     /// What a run that was found before owes.
-    pub(crate) async fn debts(&mut self, id: RunId) -> Outcome<&[Debt]> {
-        if !self.debts.contains_key(&id) {
-            let debts = match self.run(id).owing {
+    pub(crate) async fn missing_rows(&mut self, id: RunId) -> Outcome<&[MissingRows]> {
+        if !self.missing_rows.contains_key(&id) {
+            let missing_rows = match self.run(id).owing {
                 0 => Vec::new(),
-                _ => owed::debts(self.db, id).await?,
+                _ => missing_rows::read_missing(self.db, id).await?,
             };
-            self.debts.insert(id, debts);
+            self.missing_rows.insert(id, missing_rows);
         }
-        Ok(&self.debts[&id])
+        Ok(&self.missing_rows[&id])
     }
 
     /// Whether a member is alive. Where it is, the statement will ask again.

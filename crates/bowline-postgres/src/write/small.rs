@@ -11,7 +11,7 @@ use crate::{
     activity::Activity,
     blob::{int, space, uuid},
     inbox::Mail,
-    owed::Debt,
+    missing_rows::MissingRows,
 };
 
 impl Statement {
@@ -190,17 +190,17 @@ impl Statement {
         }
     }
 
-    pub(super) fn debts(
+    pub(super) fn missing_rows(
         &mut self,
-        new: &[(RunId, Debt)],
+        new: &[(RunId, MissingRows)],
         paid: &[(RunId, EventId, Option<EventId>)],
     ) {
         if !new.is_empty() {
-            let firsts: Vec<i64> = new.iter().map(|(_, debt)| int(debt.first.0)).collect();
-            let nexts: Vec<i64> = new.iter().map(|(_, debt)| int(debt.next.0)).collect();
-            let ats: Vec<i64> = new.iter().map(|(_, debt)| debt.at.0).collect();
+            let firsts: Vec<i64> = new.iter().map(|(_, missing)| int(missing.first.0)).collect();
+            let nexts: Vec<i64> = new.iter().map(|(_, missing)| int(missing.next.0)).collect();
+            let ats: Vec<i64> = new.iter().map(|(_, missing)| missing.at.0).collect();
             let bytes: Vec<Vec<u8>> =
-                new.iter().map(|(_, debt)| codec::encode(&debt.ranges)).collect();
+                new.iter().map(|(_, missing)| codec::encode(&missing.ranges)).collect();
             let values = [
                 self.keys(new.iter().map(|(run, _)| *run)),
                 self.value(firsts, "int8[]"),

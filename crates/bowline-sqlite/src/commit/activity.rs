@@ -34,16 +34,16 @@ pub(super) fn add_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<(EventId,
     Ok(started)
 }
 
-/// Remembers whose rows are owed: those of all that do not run already.
+/// Remembers whose rows are missing: those of all that do not run already.
 fn owe(tx: &mut Tx<'_>, commit: &Commit, started: &[(EventId, u32)]) -> Outcome<()> {
     let key = tx.run(commit.run).key();
     let begun: Vec<EventId> = started.iter().map(|(activity, _)| *activity).collect();
     let all: Ranges = commit.activities.iter().map(|new| new.activity).collect();
-    let owed = all.minus(&begun);
-    let Some(next) = owed.ranges().first().map(|range| range.first) else { return Ok(()) };
+    let missing_rows = all.minus(&begun);
+    let Some(next) = missing_rows.ranges().first().map(|range| range.first) else { return Ok(()) };
     tx.db.run(
         "INSERT INTO owed (run, next, at, bytes) VALUES (?, ?, ?, ?)",
-        params![key, int(next.0), commit.now.0, codec::encode(&owed)],
+        params![key, int(next.0), commit.now.0, codec::encode(&missing_rows)],
     )?;
     tx.change(Change::Owing(commit.run));
     Ok(())

@@ -10,7 +10,7 @@ use bowline_store::{
 };
 use rusqlite::params;
 
-use crate::{blob::int, db::Outcome, owed::debts, tx::Tx};
+use crate::{blob::int, db::Outcome, missing_rows::read_missing, tx::Tx};
 
 /// Cancels everything that a commit wants cancelled. Answers with the attempts that must be told,
 /// and the activities that had never started.
@@ -46,16 +46,16 @@ fn few(
     (ranges, cause): (&Ranges, &Cause),
     met: &mut Met,
 ) -> Outcome<()> {
-    let owed = match tx.owes(commit.run) {
-        true => debts(tx.db, commit.run, tx.run(commit.run).key())?,
+    let missing_rows = match tx.owes(commit.run) {
+        true => read_missing(tx.db, commit.run, tx.run(commit.run).key())?,
         false => Vec::new(),
     };
     let mut rowless = Ranges::default();
     for number in ranges.ids() {
         let marked = tx.mark(commit.run, number).is_some();
         let Some(mut activity) = tx.activity(commit.run, number)? else {
-            // Its row is owed, or went when it ended.
-            if !marked && owed.iter().any(|debt| debt.covers(number)) {
+            // Its row is missing, or went when it ended.
+            if !marked && missing_rows.iter().any(|missing| missing.covers(number)) {
                 rowless.push(number);
             }
             continue;

@@ -11,7 +11,7 @@ use crate::{
     blob::{self, number},
     db::{Db, Outcome},
     inbox, limits,
-    owed::{Debt, debts},
+    missing_rows::{MissingRows, read_missing},
     run::{self, Run},
 };
 
@@ -74,8 +74,9 @@ fn activities(
         let left = tree.left(id)?.cloned().unwrap_or_default();
         let marks = marks(db, &run)?;
         let told = |activity| covered(&marks, activity) || left.contains(activity);
-        let owed = debts(db, id, key)?;
-        found.queued += owed.iter().flat_map(Debt::ids).filter(|id| !told(*id)).count() as u64;
+        let missing_rows = read_missing(db, id, key)?;
+        found.queued +=
+            missing_rows.iter().flat_map(MissingRows::ids).filter(|id| !told(*id)).count() as u64;
         let sql = "SELECT number, place, name, live FROM activities WHERE run = ? AND place < 2";
         db.each(sql, [key], |row| {
             let activity = EventId(number(row, 0)?);

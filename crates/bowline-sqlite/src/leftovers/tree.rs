@@ -305,7 +305,7 @@ pub(crate) fn is_over(db: Db<'_>, run: &Run) -> Outcome<bool> {
     Ok(!run.is_open() && is_paid(db, run)? && db.first(lives, [run.key()], |_| Ok(()))?.is_none())
 }
 
-/// Whether a run has neither marks nor debts that are to be swept.
+/// Whether a run has neither marks nor missing_rows that are to be swept.
 fn is_paid(db: Db<'_>, run: &Run) -> Outcome<bool> {
     let owes = "SELECT 1 FROM owed WHERE run = ? LIMIT 1";
     let marked = "SELECT 1 FROM marks WHERE run = ? LIMIT 1";
@@ -317,8 +317,8 @@ fn is_paid(db: Db<'_>, run: &Run) -> Outcome<bool> {
 pub(crate) struct Living(pub(crate) bool);
 
 /// Whether everything below a run is closed, what was left alone excepted, and nothing of it
-/// waits, runs or is owed. How its chain went on is no matter. Says whether something lives there
-/// nevertheless: what was left alone, and code that runs on.
+/// waits, runs or has no row yet. How its chain went on is no matter. Says whether something lives
+/// there nevertheless: what was left alone, and code that runs on.
 pub(crate) fn settled(db: Db<'_>, target: RunId) -> Outcome<Option<Living>> {
     let mut lives = false;
     let walked = Tree::new(db).walk(target, Top::Run(target), |_, run, alone| {

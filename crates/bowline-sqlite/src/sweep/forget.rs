@@ -11,7 +11,7 @@ use rusqlite::params;
 
 use super::Room;
 use crate::{
-    aside::Found,
+    damaged::Found,
     db::Outcome,
     fault::Fault,
     leftovers::{self, Living},
@@ -153,7 +153,7 @@ fn has_one_that_stays(tx: &Tx<'_>, sweep: &Sweep, first: RunId) -> Outcome<bool>
 fn deleted(tx: &mut Tx<'_>, looks: i64) -> Outcome<Vec<i64>> {
     let sql = "SELECT key FROM labels INDEXED BY labels_deleted \
                WHERE deleted = 1 AND closed_at IS NOT NULL AND key > ? ORDER BY key LIMIT ?";
-    let cursor = &mut tx.mind.cursor;
+    let cursor = &mut tx.memory.cursor;
     let found = tx.db.all(sql, params![cursor.deleted, looks], |row| Ok(row.get(0)?))?;
     let last: Option<i64> = found.last().copied().filter(|_| found.len() as i64 == looks);
     cursor.deleted = last.unwrap_or(i64::MIN);
@@ -168,7 +168,7 @@ fn expired(tx: &mut Tx<'_>, sweep: &Sweep, looks: i64) -> Outcome<Vec<i64>> {
     for (namespace, kept) in &sweep.retention {
         let kept = i64::try_from(kept.as_micros()).unwrap_or(i64::MAX);
         let until = sweep.now.0.saturating_sub(kept);
-        let cursor = &mut tx.mind.cursor.closed;
+        let cursor = &mut tx.memory.cursor.closed;
         let (at, key) = cursor.remove(namespace).unwrap_or((i64::MIN, i64::MIN));
         let left = looks - all.len() as i64;
         let values = params![namespace.0, until, at, key, left];

@@ -6,8 +6,8 @@ use rusqlite::{Row, params};
 
 use super::Room;
 use crate::{
-    aside::Found,
     blob::{int, number},
+    damaged::Found,
     db::Outcome,
     stats::count,
     tx::Tx,
@@ -15,7 +15,7 @@ use crate::{
 
 /// True if rows are left.
 pub(super) fn fold_all(tx: &mut Tx<'_>, room: &mut Room, found: &mut Found) -> Outcome<bool> {
-    let marks = tx.mind.index.marks().take(room.0.saturating_add(1));
+    let marks = tx.memory.index.marks().take(room.0.saturating_add(1));
     let marks: Vec<(RunId, Mark)> = marks.map(|(run, mark)| (run, mark.clone())).collect();
     for (id, mark) in marks {
         let folded = fold_mark(tx, id, &mark, room);

@@ -13,7 +13,7 @@ use crate::{
 
 /// Writes it on their rows; true if rows are left.
 pub(super) fn learn(tx: &mut Tx<'_>, sweep: &Sweep, room: &mut Room) -> Outcome<bool> {
-    let alive = tx.mind.index.epoch();
+    let alive = tx.memory.index.epoch();
     let learns =
         |live: &mut ActivityLive| step(live, |epoch| gone(epoch, alive), sweep.presume, sweep.now);
     let mut news = Vec::new();

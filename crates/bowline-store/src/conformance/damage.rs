@@ -93,11 +93,11 @@ pub fn a_damaged_activity_holds_up_no_limit(harness: &dyn Harness) {
     let fired = world.fire();
     assert_eq!(fired.runs, [first, third]);
     assert!(is_later(&world, fired.next), "{fired:?}");
-    assert_eq!(fired.aside.iter().map(|aside| aside.run).collect::<Vec<_>>(), [damaged]);
+    assert_eq!(fired.damaged.iter().map(|one| one.run).collect::<Vec<_>>(), [damaged]);
     assert!(world.head(damaged).quarantine.is_some(), "people see it");
     let fired = world.fire();
     assert!(fired.rang == 0 && is_later(&world, fired.next), "{fired:?}");
-    assert!(fired.aside.is_empty(), "it is told once: {fired:?}");
+    assert!(fired.damaged.is_empty(), "it is told once: {fired:?}");
 }
 
 /// What a dead member had is taken over beside a run of it that does not read.

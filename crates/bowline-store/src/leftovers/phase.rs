@@ -265,7 +265,7 @@ mod tests {
         let table = [
             ("it is open", outline(Cancelling, 0), [true, false, false, true]),
             ("it is to be swept", outline(Cancelled, 1), [false, false, false, true]),
-            ("rows are owed", outline(Cancelled, 0), [false; 4]),
+            ("rows are missing", outline(Cancelled, 0), [false; 4]),
             ("it is whole", Leftovers { truncated: false, ..outline(Cancelled, 0) }, [true; 4]),
         ];
         for (story, leftovers, expected) in table {

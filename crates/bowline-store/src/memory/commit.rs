@@ -7,7 +7,7 @@ use bowline_core::{
 
 use super::{Data, row::Activity};
 use crate::{
-    AttemptHit, Commit, Committed, Error, Foreseen, Hint, NewActivity, Result,
+    AttemptHit, Commit, Committed, Error, Hint, NewActivity, OfferedEnd, Result,
     ready::{Change, Mark},
 };
 
@@ -25,7 +25,7 @@ impl Data {
         let (births, posts) =
             (std::mem::take(&mut commit.births), std::mem::take(&mut commit.posts));
         self.write(&commit);
-        commit.ended.iter().for_each(|foreseen| self.end(foreseen, now));
+        commit.ended.iter().for_each(|offered| self.end(offered, now));
         commit.activities.iter().for_each(|new| self.schedule(&commit, new));
         let (hits, skipped) = self.cancels(&commit);
         commit.disarm.iter().for_each(|alarm| self.disarm(run, *alarm));
@@ -78,8 +78,8 @@ impl Data {
         if commit.batch.as_ref().is_some_and(|batch| batch.first != last.plus(1)) {
             return Err(Error::Invalid(format!("history goes on after event {last}")));
         }
-        let holds = |foreseen: &Foreseen| {
-            foreseen.settle.run == commit.run && self.foreseen(foreseen).is_some()
+        let holds = |offered: &OfferedEnd| {
+            offered.settle.run == commit.run && self.offered(offered).is_some()
         };
         if !commit.ended.iter().all(holds) {
             return Err(Error::Conflict);

@@ -29,8 +29,8 @@ pub enum Method {
     Read,
     Find,
     Leftovers,
-    Shelve,
-    Shelf,
+    CatalogPut,
+    CatalogRead,
 }
 
 /// When a call fails.

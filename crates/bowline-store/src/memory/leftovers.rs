@@ -15,7 +15,7 @@ use crate::{AttemptLine, Error, Leftovers, Result, RunLine, Subtree, lingers};
 
 /// A run of a subtree.
 #[derive(Clone, Copy, Debug)]
-struct Member {
+struct TreeRun {
     run: RunId,
     /// It was left alone when its parent closed.
     alone: bool,
@@ -26,7 +26,7 @@ pub(super) struct Living(pub(super) bool);
 
 /// What a subtree begins with.
 #[derive(Clone, Copy)]
-enum Top {
+enum Root {
     /// This run, and of the runs of its chain what is not over.
     Chain(RunId, RunId),
     /// This run, and not how its chain went on.
@@ -51,29 +51,29 @@ impl Data {
 
     /// The top and everything below it, parents before children; then what is not over of the rest
     /// of its chain, and below that.
-    fn subtree(&self, top: Top) -> Vec<Member> {
-        let (Top::Chain(target, _) | Top::Run(target)) = top;
+    fn subtree(&self, top: Root) -> Vec<TreeRun> {
+        let (Root::Chain(target, _) | Root::Run(target)) = top;
         let (mut found, mut seen) = (Vec::new(), BTreeSet::from([target]));
         let mut next = VecDeque::from([target]);
         while let Some(run) = next.pop_front() {
             let Some(row) = self.rows.runs.get(&run) else { continue };
             let alone = !top.is(row) && self.left_alone(row);
-            found.push(Member { run, alone });
+            found.push(TreeRun { run, alone });
             if alone || planted(Defect::CutWalk) {
                 continue;
             }
-            let goes_on = matches!(top, Top::Chain(..)) || run != target;
+            let goes_on = matches!(top, Root::Chain(..)) || run != target;
             let successor = row.head.successor.filter(|_| goes_on);
             let below = successor.into_iter().chain(self.children(row));
             next.extend(below.filter(|run| seen.insert(*run)));
         }
         let is_cut = planted(Defect::ChainForward) || planted(Defect::CutWalk);
-        if matches!(top, Top::Chain(..)) && !is_cut {
+        if matches!(top, Root::Chain(..)) && !is_cut {
             let unseen = self.rows.runs.values().filter(|row| !seen.contains(&row.head.run));
             let rest = unseen.filter(|row| !row.is_over());
             found.extend(rest.filter_map(|row| {
                 let run = row.head.run;
-                self.inside(row, top).map(|alone| Member { run, alone })
+                self.inside(row, top).map(|alone| TreeRun { run, alone })
             }));
         }
         found
@@ -81,7 +81,7 @@ impl Data {
 
     /// Whether a run is below the top, and was left alone there; none if it is not, or if it is
     /// below one that was left alone.
-    fn inside(&self, row: &Run, top: Top) -> Option<bool> {
+    fn inside(&self, row: &Run, top: Root) -> Option<bool> {
         if top.is(row) {
             return Some(false);
         }
@@ -113,8 +113,8 @@ impl Data {
         let Some(first) = self.rows.runs.get(&target).map(|row| row.head.first_run) else {
             return left;
         };
-        let top = Top::Chain(target, first);
-        for Member { run, alone } in self.subtree(top) {
+        let top = Root::Chain(target, first);
+        for TreeRun { run, alone } in self.subtree(top) {
             let row = &self.rows.runs[&run];
             let line = self.run_line(row);
             left.runs.push(RunLine { parent_closed: line.parent_closed && !top.is(row), ..line });
@@ -138,7 +138,7 @@ impl Data {
     /// code that runs on.
     pub(super) fn settled(&self, run: RunId) -> Option<Living> {
         let mut lives = false;
-        for member in self.subtree(Top::Run(run)) {
+        for member in self.subtree(Root::Run(run)) {
             let row = &self.rows.runs[&member.run];
             lives |= member.alone || row.activities.values().any(|own| lingers(&own.live));
             let ended = row.activities.values().all(|own| own.live.ended().is_some());
@@ -218,7 +218,7 @@ impl Data {
     }
 }
 
-impl Top {
+impl Root {
     /// Whether a run is at the top itself: its parent is none of the subtree.
     fn is(self, row: &Run) -> bool {
         match self {

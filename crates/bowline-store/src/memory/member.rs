@@ -57,8 +57,8 @@ impl Data {
             self.leave(epoch, renewal.runs_on, now);
         }
         let others = renewal.inventory && self.roll.has_others(epoch);
-        let (aside, past) = (Vec::new(), self.past);
-        Ok(Renewed { heartbeats, cancels, inventory, others, aside, past })
+        let (damaged, past) = (Vec::new(), self.past);
+        Ok(Renewed { heartbeats, cancels, inventory, others, damaged, past })
     }
 
     /// Whether a cancel stands on an activity's row that no worker is known to have.

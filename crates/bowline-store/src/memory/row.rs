@@ -24,7 +24,7 @@ pub(super) struct Rows {
     /// The runs of each chain in the order in which they began, by its first run.
     pub(super) chains: BTreeMap<RunId, Vec<RunId>>,
     pub(super) receipts: BTreeMap<ReceiptId, ReceiptRow>,
-    /// By shelf and name.
+    /// By catalog and name.
     pub(super) items: BTreeMap<(String, String), Item>,
 }
 

@@ -3,7 +3,7 @@
 use bowline_core::{ActivityLive, Holder, Start, Step, Time, settle};
 
 use super::{Data, roll::Roll};
-use crate::{Foreseen, Proof, Settle, Settled, keeps_row};
+use crate::{OfferedEnd, Proof, Settle, Settled, keeps_row};
 
 impl Data {
     pub(super) fn settle(&mut self, report: Settle) -> Settled {
@@ -35,20 +35,20 @@ impl Data {
         Settled { step, message }
     }
 
-    /// The row of an attempt whose end a decision knows already, if it still is as foreseen.
-    pub(super) fn foreseen(&self, foreseen: &Foreseen) -> Option<ActivityLive> {
-        let Settle { run, activity, proof, .. } = &foreseen.settle;
+    /// The row of an attempt whose end a decision knows already, if it still is as offered.
+    pub(super) fn offered(&self, offered: &OfferedEnd) -> Option<ActivityLive> {
+        let Settle { run, activity, proof, .. } = &offered.settle;
         let row = self.rows.runs.get(run)?;
         let own = row.activities.get(activity).filter(|_| row.marked(*activity).is_none())?;
         let start = own.live.started()?;
         let proven = proves(proof, &start.holder, &self.roll);
-        proven.then(|| foreseen.holds(&own.spec, &own.live)).flatten()
+        proven.then(|| offered.holds(&own.spec, &own.live)).flatten()
     }
 
-    /// Writes that end. It was checked before that it still is as foreseen.
-    pub(super) fn end(&mut self, foreseen: &Foreseen, now: Time) {
-        let Some(live) = self.foreseen(foreseen) else { return };
-        let Settle { run, activity, .. } = foreseen.settle;
+    /// Writes that end. It was checked before that it still is as offered.
+    pub(super) fn end(&mut self, offered: &OfferedEnd, now: Time) {
+        let Some(live) = self.offered(offered) else { return };
+        let Settle { run, activity, .. } = offered.settle;
         let rows = &mut self.rows.known(run).activities;
         if !keeps_row(&live) {
             rows.remove(&activity);

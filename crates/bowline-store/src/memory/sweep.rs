@@ -33,7 +33,7 @@ impl Data {
         Ok(Swept {
             rows,
             more,
-            aside: Vec::new(),
+            damaged: Vec::new(),
             next,
             silent: self.roll.silent(),
             silent_since: self.silent_since(),

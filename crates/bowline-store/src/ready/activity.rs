@@ -30,7 +30,7 @@ pub(super) struct Activities {
     /// What may be started only later: by the moment at which somebody must be told.
     later: BTreeMap<(Time, u64), (Namespace, Queue)>,
     /// What runs withhold, as far as a claim has come across it: it has its place, and no lane.
-    aside: BTreeSet<(RunId, EventId)>,
+    damaged: BTreeSet<(RunId, EventId)>,
     arrivals: u64,
 }
 
@@ -65,7 +65,7 @@ impl Activities {
         let Some(place) = self.places.remove(&(run, activity)) else { return };
         let at = (place.due, place.arrival);
         self.later.remove(&at);
-        self.aside.remove(&(run, activity));
+        self.damaged.remove(&(run, activity));
         self.leave(((), run.namespace, place.queue, place.name), at);
     }
 
@@ -84,7 +84,7 @@ impl Activities {
         let at = (place.due, place.arrival);
         let lane = ((), run.namespace, place.queue.clone(), place.name.clone());
         self.leave(lane, at);
-        self.aside.insert((run, activity));
+        self.damaged.insert((run, activity));
     }
 
     /// A run withholds nothing any more: what was set aside waits again, unless it is cancelled.
@@ -94,13 +94,13 @@ impl Activities {
         marked: impl Fn(EventId) -> bool,
         hints: &mut BTreeSet<Hint>,
     ) {
-        let own: Vec<EventId> = self.aside.range(run_bounds(run)).map(|(_, id)| *id).collect();
+        let own: Vec<EventId> = self.damaged.range(run_bounds(run)).map(|(_, id)| *id).collect();
         for activity in own {
             if marked(activity) {
                 self.remove(run, activity);
                 continue;
             }
-            self.aside.remove(&(run, activity));
+            self.damaged.remove(&(run, activity));
             let Some(place) = self.places.get(&(run, activity)) else { continue };
             let lane = ((), run.namespace, place.queue.clone(), place.name.clone());
             hints.insert(Hint::Activity(run.namespace, place.queue.clone()));

@@ -2,7 +2,7 @@
 
 use bowline_core::{Message, Payload};
 
-use crate::{Commit, Posting, Renewal, Settle, Shelve};
+use crate::{CatalogPut, Commit, Posting, Renewal, Settle};
 
 /// About how much is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,8 +77,8 @@ impl Weight {
         Self::rows(renewal.heartbeats.len() + renewal.sightings.len()).and(bytes)
     }
 
-    /// Of a value on a shelf.
-    pub fn shelve(put: &Shelve) -> Self {
+    /// Of a value on a catalog.
+    pub fn write_catalog(put: &CatalogPut) -> Self {
         Self::ROW.and(put.bytes.as_ref().map_or(0, bowline_core::Blob::len))
     }
 

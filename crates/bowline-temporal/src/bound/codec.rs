@@ -9,7 +9,7 @@ use tonic::{
 };
 use tonic_prost::{ProstCodec, ProstEncoder};
 
-use super::{Fault, weigh};
+use super::{OverBound, weigh};
 use crate::{serve::Handover, status};
 
 /// How all calls are read and answered.
@@ -60,9 +60,9 @@ impl<U: Message + Default + Name> Decoder for Reader<U> {
     }
 }
 
-fn refused(fault: Fault) -> Status {
+fn refused(fault: OverBound) -> Status {
     match fault {
-        Fault::Unreadable => Status::internal(fault.to_string()),
+        OverBound::Unreadable => Status::internal(fault.to_string()),
         _ => status::invalid(fault.to_string()),
     }
 }

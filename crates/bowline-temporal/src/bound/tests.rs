@@ -10,7 +10,7 @@ use temporalio_protos::temporal::api::{
 
 use super::*;
 
-fn looked_at<M: Name>(message: &M) -> Result<Weight, Fault> {
+fn looked_at<M: Name>(message: &M) -> Result<Weight, OverBound> {
     weigh::<M>(&message.encode_to_vec())
 }
 
@@ -30,7 +30,7 @@ fn a_long_text_is_named() {
     };
     assert!(looked_at(&poll(limits::TEXT)).is_ok());
     let long = looked_at(&poll(limits::TEXT + 1));
-    assert_eq!(long, Err(Fault::Long("identity", limits::TEXT + 1, limits::TEXT)));
+    assert_eq!(long, Err(OverBound::Long("identity", limits::TEXT + 1, limits::TEXT)));
     let list =
         ListWorkflowExecutionsRequest { query: "x".repeat(limits::TEXT + 1), ..Default::default() };
     assert!(looked_at(&list).is_ok(), "a query may be longer");
@@ -44,14 +44,14 @@ fn maps_and_links_have_so_many_entries() {
         ..Default::default()
     };
     assert!(looked_at(&start(limits::MAP)).is_ok());
-    assert_eq!(looked_at(&start(limits::MAP + 1)), Err(Fault::Many("fields", limits::MAP)));
+    assert_eq!(looked_at(&start(limits::MAP + 1)), Err(OverBound::Many("fields", limits::MAP)));
     let linked = |links: usize| StartWorkflowExecutionRequest {
         links: vec![Link::default(); links],
         ..Default::default()
     };
     assert!(looked_at(&linked(limits::LINKS)).is_ok());
     let many = looked_at(&linked(limits::LINKS + 1));
-    assert_eq!(many, Err(Fault::Many("links", limits::LINKS)));
+    assert_eq!(many, Err(OverBound::Many("links", limits::LINKS)));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn what_histories_keep_is_weighed() {
         ..Default::default()
     };
     assert!(looked_at(&said(400)).is_ok());
-    assert!(matches!(looked_at(&said(2_000)), Err(Fault::Long("summary", ..))));
+    assert!(matches!(looked_at(&said(2_000)), Err(OverBound::Long("summary", ..))));
 }
 
 /// A worker whose code fails with a long word, or asks for something with a long name, is answered
@@ -81,12 +81,12 @@ fn what_workers_decide_is_left_to_the_rules() {
     assert!(looked_at(&failed).is_ok());
     let commands = vec![Command::default(); limits::PARTS + 1];
     let many = RespondWorkflowTaskCompletedRequest { commands, ..Default::default() };
-    assert_eq!(looked_at(&many), Err(Fault::Parts), "but not in any number");
+    assert_eq!(looked_at(&many), Err(OverBound::Parts), "but not in any number");
 }
 
 #[test]
 fn what_does_not_read_is_not_read() {
     for bytes in [&[0x0a][..], &[0x0a, 0x05, 1], &[0x0b], &[0xff; 12], &[0x08]] {
-        assert_eq!(weigh::<GetSystemInfoRequest>(bytes), Err(Fault::Unreadable), "{bytes:?}");
+        assert_eq!(weigh::<GetSystemInfoRequest>(bytes), Err(OverBound::Unreadable), "{bytes:?}");
     }
 }

@@ -87,15 +87,15 @@ fn operation(notices: &[CancelActivity]) -> StartOperationRequest {
 
 /// What the task is about, in its token: any process can acknowledge it.
 #[derive(Clone, PartialEq, Message)]
-struct Errand {
+struct CancelTask {
     #[prost(string, tag = "1")]
     control: String,
     #[prost(message, repeated, tag = "2")]
-    notices: Vec<Item>,
+    notices: Vec<CancelItem>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Item {
+struct CancelItem {
     #[prost(bytes = "vec", tag = "1")]
     run: Vec<u8>,
     #[prost(uint64, tag = "2")]
@@ -107,30 +107,30 @@ struct Item {
 }
 
 fn token(control: &ControlQueue, notices: &[CancelActivity]) -> Vec<u8> {
-    let item = |notice: &CancelActivity| Item {
+    let item = |notice: &CancelActivity| CancelItem {
         run: notice.run.uuid.to_be_bytes().to_vec(),
         activity: notice.activity.0,
         attempt: notice.attempt,
         cancel: notice.cancel,
     };
     let notices = notices.iter().map(item).collect();
-    Errand { control: control.to_string(), notices }.encode_to_vec()
+    CancelTask { control: control.to_string(), notices }.encode_to_vec()
 }
 
 fn read(space: &Space, token: &[u8]) -> Option<(ControlQueue, Vec<NoticeId>)> {
-    let errand = Errand::decode(token).ok()?;
+    let task = CancelTask::decode(token).ok()?;
     // It is of this namespace, and not longer than what is ever handed out at once.
-    let control = errand.control.split_once('/').map(|(_, name)| space.control(name))?;
-    if control.as_str() != errand.control || errand.notices.len() > limits::NOTICES {
+    let control = task.control.split_once('/').map(|(_, name)| space.control(name))?;
+    if control.as_str() != task.control || task.notices.len() > limits::NOTICES {
         return None;
     }
     let like = space.engine.mint();
-    let notice = |item: &Item| {
+    let notice = |item: &CancelItem| {
         let uuid = u128::from_be_bytes(item.run.as_slice().try_into().ok()?);
         let (activity, attempt) = (EventId(item.activity), item.attempt);
         Some(NoticeId { run: RunId { uuid, ..like }, activity, attempt, cancel: item.cancel })
     };
-    let notices: Option<Vec<_>> = errand.notices.iter().map(notice).collect();
+    let notices: Option<Vec<_>> = task.notices.iter().map(notice).collect();
     notices.filter(|notices| !notices.is_empty()).map(|all| (control, all))
 }
 

@@ -37,9 +37,9 @@ pub(crate) struct Outgoing(pub(crate) usize);
 
 /// Where a call leaves word of what it has taken. Dropped with the call and its answer.
 #[derive(Clone)]
-pub(crate) struct Handover(Arc<Held>);
+pub(crate) struct Handover(Arc<Undelivered>);
 
-struct Held {
+struct Undelivered {
     backs: Mutex<Vec<Back>>,
     meter: Arc<Meter>,
     connection: Option<Arc<Connection>>,
@@ -54,7 +54,7 @@ impl Handover {
     fn new(meter: &Arc<Meter>, connection: Option<Arc<Connection>>) -> Option<Self> {
         let is_let_in = meter.enter(connection.as_deref());
         is_let_in.then(|| {
-            Self(Arc::new(Held {
+            Self(Arc::new(Undelivered {
                 backs: Mutex::default(),
                 meter: meter.clone(),
                 connection,
@@ -128,7 +128,7 @@ impl Handover {
     }
 }
 
-impl Drop for Held {
+impl Drop for Undelivered {
     fn drop(&mut self) {
         let backs = std::mem::take(self.backs.get_mut());
         let connection = self.connection.as_deref();

@@ -43,6 +43,9 @@ macro_rules! attributes {
 }
 use attributes;
 
+/// What was kept of an event as its sender wrote it.
+type Kept = Option<Attributes>;
+
 /// A whole history, or any page of it.
 ///
 /// # Errors

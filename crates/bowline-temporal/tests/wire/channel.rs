@@ -12,7 +12,7 @@ use crate::world::{QUEUE, SPACE, World, queue, schedule, seconds, start};
 
 /// What a token of the channel says, as it travels.
 #[derive(Clone, PartialEq, Message)]
-struct Errand {
+struct CancelTask {
     #[prost(string, tag = "1")]
     control: String,
     #[prost(message, repeated, tag = "2")]
@@ -89,18 +89,18 @@ async fn only_the_channel_that_an_attempt_listens_to_says_that_it_was_told() {
     let world = World::new().await;
     register(&world, "other").await;
     let (run, pushed) = told(&world).await;
-    let errand = Errand::decode(&*pushed.task_token).expect("it reads");
+    let task = CancelTask::decode(&*pushed.task_token).expect("it reads");
     // In another namespace, with its token as it is.
     let foreign = completed(&world, "other", pushed.task_token.clone()).await;
     assert_eq!(foreign.expect_err("it is of another namespace").code(), Code::InvalidArgument);
     // In this one, for a channel that another worker has.
-    let (space, _) = errand.control.split_once('/').expect("a namespace");
-    let others = Errand { control: format!("{space}/mine"), ..errand.clone() };
+    let (space, _) = task.control.split_once('/').expect("a namespace");
+    let others = CancelTask { control: format!("{space}/mine"), ..task.clone() };
     completed(&world, SPACE, others.encode_to_vec()).await.expect("it counts for nothing");
     assert!(!is_delivered(&world, run).await, "its worker has said nothing yet");
     // With more than is ever handed out at once.
-    let item = errand.notices[0].clone();
-    let many = Errand { notices: vec![item; 5_000], ..errand };
+    let item = task.notices[0].clone();
+    let many = CancelTask { notices: vec![item; 5_000], ..task };
     let many = completed(&world, SPACE, many.encode_to_vec()).await;
     assert_eq!(many.expect_err("it is made up").code(), Code::InvalidArgument);
     assert_eq!(world.door.metrics().worker_commands_sent.len(), 0, "nothing was delivered so far");

@@ -1,7 +1,7 @@
 //! State in a Postgres database.
 
 #[cfg(feature = "_guest")]
-mod guest;
+mod app_transaction;
 #[cfg(any(feature = "sqlx-0_8", feature = "sqlx-0_9"))]
 mod sqlx;
 #[cfg(feature = "tokio-postgres-0_7")]

@@ -3,7 +3,7 @@
 use bowline_engine::store::{Answer, Error, Posted, Posting};
 use bowline_sqlite::{SqliteStore, Transaction};
 
-use crate::transaction::{Seat, Transactions, Work};
+use crate::transaction::{StoreTx, Transactions, Work};
 
 impl Transactions for SqliteStore {
     fn run(&self, work: Work) -> Answer<Result<(), Error>> {
@@ -13,7 +13,7 @@ impl Transactions for SqliteStore {
     }
 }
 
-impl Seat for Transaction<'_> {
+impl StoreTx for Transaction<'_> {
     fn post(&mut self, posting: &Posting) -> Result<Posted, Error> {
         self.post(posting)
     }

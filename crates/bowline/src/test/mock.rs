@@ -43,11 +43,11 @@ pub(super) type Mock = Rc<dyn Fn(ActivityCtx, Option<Payload>) -> LocalFuture>;
 #[derive(Clone)]
 pub(super) struct Mocks {
     by_name: Rc<RefCell<BTreeMap<Name, Mock>>>,
-    desk: Arc<Desk>,
+    mock_calls: Arc<MockCalls>,
 }
 
 /// The attempts' side.
-pub(super) struct Desk {
+pub(super) struct MockCalls {
     names: Mutex<BTreeSet<Name>>,
     calls: mpsc::Sender<Call>,
 }
@@ -65,7 +65,7 @@ impl Mocks {
     /// this spawns on it.
     pub(super) fn new() -> Self {
         let (calls, mut called) = mpsc::channel::<Call>(CALLS);
-        let desk = Arc::new(Desk { names: Mutex::default(), calls });
+        let mock_calls = Arc::new(MockCalls { names: Mutex::default(), calls });
         let by_name: Rc<RefCell<BTreeMap<Name, Mock>>> = Rc::default();
         let mocks = by_name.clone();
         tokio::task::spawn_local(async move {
@@ -77,20 +77,20 @@ impl Mocks {
                 }
             }
         });
-        Self { by_name, desk }
+        Self { by_name, mock_calls }
     }
 
-    pub(super) fn desk(&self) -> &Arc<Desk> {
-        &self.desk
+    pub(super) fn mock_calls(&self) -> &Arc<MockCalls> {
+        &self.mock_calls
     }
 
     pub(super) fn set(&self, name: Name, mock: Mock) {
-        self.desk.names.lock().insert(name.clone());
+        self.mock_calls.names.lock().insert(name.clone());
         self.by_name.borrow_mut().insert(name, mock);
     }
 
     pub(super) fn unset(&self, name: &Name) {
-        self.desk.names.lock().remove(name);
+        self.mock_calls.names.lock().remove(name);
         self.by_name.borrow_mut().remove(name);
     }
 }
@@ -137,7 +137,7 @@ impl Begun {
     }
 }
 
-impl Desk {
+impl MockCalls {
     fn is_mocked(&self, name: &Name) -> bool {
         self.names.lock().contains(name)
     }
@@ -166,7 +166,7 @@ pub(super) struct Mockable {
     pub(super) name: Name,
     pub(super) code: Arc<dyn ActivityCode>,
     pub(super) world: Arc<World>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) mock_calls: Arc<MockCalls>,
 }
 
 impl ActivityCode for Mockable {
@@ -175,15 +175,16 @@ impl ActivityCode for Mockable {
         ctx: ActivityContext,
         input: Option<Payload>,
     ) -> Pin<Box<dyn Future<Output = Answer> + Send>> {
-        let (name, world, desk) = (self.name.clone(), self.world.clone(), self.desk.clone());
+        let (name, world, mock_calls) =
+            (self.name.clone(), self.world.clone(), self.mock_calls.clone());
         let code = self.code.clone();
         Box::pin(async move {
             if !world.passes(Side::Before, Step::Begin, &name) {
                 return pending().await;
             }
             world.begins(&name);
-            if desk.is_mocked(&name) {
-                return desk.call(name, world, ctx, input).await;
+            if mock_calls.is_mocked(&name) {
+                return mock_calls.call(name, world, ctx, input).await;
             }
             let mut answer = code.call(ctx, input);
             let mut begun = Begun { name, world, is_over: false };

@@ -13,10 +13,10 @@ use std::{
 use bowline_engine::{
     core::{Ending, Epoch, Message, Name, Time, Version},
     store::{
-        Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun,
-        Commit, Committed, Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page,
-        Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
-        Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp,
+        Answer, Ask, Attest, Attested, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
+        ClaimedActivity, ClaimedRun, Commit, Committed, Error, Filter, Fired, Hints, Item, Join,
+        Joined, Leftovers, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result,
+        RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp,
     },
 };
 
@@ -180,12 +180,12 @@ impl Store for Inside {
         self.call(|| self.world.memory.leftovers(subtree))
     }
 
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
-        self.call(|| self.world.memory.shelve(puts))
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<Version>>> {
+        self.call(|| self.world.memory.write_catalog(puts))
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
-        self.call(|| self.world.memory.shelf(shelf))
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<Item>>> {
+        self.call(|| self.world.memory.read_catalog(catalog))
     }
 
     fn watch(&self) -> Hints {
@@ -272,12 +272,12 @@ impl Store for Outside {
         self.0.memory.leftovers(subtree)
     }
 
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
-        self.0.memory.shelve(puts)
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<Version>>> {
+        self.0.memory.write_catalog(puts)
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
-        self.0.memory.shelf(shelf)
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<Item>>> {
+        self.0.memory.read_catalog(catalog)
     }
 
     /// No hints: the process tells whoever waits at the test's doors.

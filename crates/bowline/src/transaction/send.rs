@@ -17,10 +17,10 @@ pub(crate) type Reading<T> =
 
 /// A request on its way into a [`Transaction`].
 pub struct Request<T> {
-    inner: Result<Inner<T>, ClientError>,
+    inner: Result<Building<T>, ClientError>,
 }
 
-struct Inner<T> {
+struct Building<T> {
     bowline: Bowline,
     posting: Posting,
     read: Reading<T>,
@@ -39,7 +39,7 @@ impl<T> Request<T> {
         };
         let posting = prepared.posting().clone();
         let read: Reading<T> = Box::new(move |posted| then(prepared.answer(posted)));
-        Self { inner: Ok(Inner { bowline: bowline.clone(), posting, read }) }
+        Self { inner: Ok(Building { bowline: bowline.clone(), posting, read }) }
     }
 
     fn refused(error: ClientError) -> Self {
@@ -49,7 +49,7 @@ impl<T> Request<T> {
     /// Whose it is, what its store is to be given, and what the answer will mean.
     #[cfg(feature = "_guest")]
     pub(crate) fn into_parts(self) -> Result<(Bowline, Posting, Reading<T>), ClientError> {
-        let Inner { bowline, posting, read } = self.inner?;
+        let Building { bowline, posting, read } = self.inner?;
         Ok((bowline, posting, read))
     }
 
@@ -58,7 +58,7 @@ impl<T> Request<T> {
         self,
         bowline: &Bowline,
     ) -> Result<(Posting, Reading<T>), ClientError> {
-        let Inner { bowline: own, posting, read } = self.inner?;
+        let Building { bowline: own, posting, read } = self.inner?;
         match Arc::ptr_eq(own.store(), bowline.store()) {
             true => Ok((posting, read)),
             false => Err(ClientError::Invalid(

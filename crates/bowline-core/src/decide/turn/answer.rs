@@ -1,7 +1,7 @@
 //! A worker's answer is taken.
 
 use super::{
-    TurnAnswer, Verdict, check_order,
+    TurnAnswer, TurnVerdict, check_order,
     fail::{self, Cut},
     remote,
 };
@@ -17,7 +17,7 @@ pub(crate) fn answer(
     draft: &mut Draft,
     answer: TurnAnswer,
     inbox: &[Received],
-) -> Result<Verdict, Refusal> {
+) -> Result<TurnVerdict, Refusal> {
     fail::check(draft, answer.token)?;
     fail::check_closers(draft, inbox)?;
     if is_heartbeat(&answer) && heartbeat_is_over(draft) {
@@ -50,7 +50,7 @@ pub(crate) fn answer(
         intake::turn_away(draft, inbox);
     }
     intake::consume(draft, inbox);
-    Ok(Verdict::Taken)
+    Ok(TurnVerdict::Taken)
 }
 
 /// An answer that only keeps a local activity alive.
@@ -116,7 +116,7 @@ fn came_to_nothing(draft: &Draft, answer: &TurnAnswer) -> bool {
     speculative && nothing && !answer.again
 }
 
-fn drop_turn(draft: &mut Draft, answer: TurnAnswer, inbox: &[Received]) -> Verdict {
+fn drop_turn(draft: &mut Draft, answer: TurnAnswer, inbox: &[Received]) -> TurnVerdict {
     remote::disarm(draft);
     draft.record.turn = None;
     draft.record.sticky = answer.sticky;
@@ -128,7 +128,7 @@ fn drop_turn(draft: &mut Draft, answer: TurnAnswer, inbox: &[Received]) -> Verdi
     intake::consume(draft, inbox);
     close::bound(draft);
     remote::schedule(draft);
-    Verdict::Dropped
+    TurnVerdict::Dropped
 }
 
 /// A command was refused. A later attempt that fails for a reason of its own leaves no trace: it
@@ -138,7 +138,7 @@ fn refused(
     answer: &TurnAnswer,
     inbox: &[Received],
     refusal: Refusal,
-) -> Verdict {
+) -> TurnVerdict {
     let attempt = draft.record.turn.as_ref().map_or(1, |turn| turn.attempt);
     let (fault, unhandled) = match &refusal {
         Refusal::Command(fault, _) => (*fault, false),
@@ -147,7 +147,7 @@ fn refused(
     };
     let too_large = matches!(fault, TurnFault::TooLarge | TurnFault::SearchTooLarge);
     if attempt > 1 && !unhandled && !too_large {
-        return Verdict::Failed(refusal);
+        return TurnVerdict::Failed(refusal);
     }
     draft.record.close_refused = unhandled;
     let failure = Some(crate::Failure::new(refusal.to_string()));
@@ -161,7 +161,7 @@ fn refused(
         false => fail::end(draft, cut, inbox),
     }
     intake::consume(draft, inbox);
-    Verdict::Failed(refusal)
+    TurnVerdict::Failed(refusal)
 }
 
 /// Whether something waits that the code has not seen.

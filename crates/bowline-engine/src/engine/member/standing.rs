@@ -14,7 +14,7 @@ use bowline_store::{Attest, Join, Whom, Witness};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::super::{Core, watch as hints};
+use super::super::{EngineInner, watch as hints};
 use crate::{Error, Result};
 
 /// Who this process is. Whoever waits for a change is woken in the order of coming.
@@ -79,7 +79,7 @@ impl Standing {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Passes an answer on that was given to this epoch. One that says that it is over has
     /// everything stopped that was begun in its name.
     pub(crate) fn heed<T>(&self, epoch: Epoch, answer: Result<T>) -> Result<T> {

@@ -12,12 +12,12 @@ use bowline_store::{
     Settle,
 };
 
-use super::{AtHand, Decision, QueryAnswer, Wait, Want};
+use super::{Decision, KnownRun, QueryAnswer, Wait, Want};
 use crate::{
     Error, Result,
     engine::{
-        Core,
-        desk::{bounded, cancelled},
+        EngineInner,
+        exchange::{bounded, cancelled},
         submit::Patience,
     },
 };
@@ -65,7 +65,7 @@ pub struct Along {
 /// What a heartbeat is answered with.
 pub type RemoteHeartbeat = HeartbeatReply;
 
-impl Core {
+impl EngineInner {
     /// Waits for an activity in a queue, until a moment.
     pub(crate) async fn poll_activity(
         &self,
@@ -94,7 +94,7 @@ impl Core {
                 self.push(cancelled(&claimed).into_iter().collect());
                 self.meter.attempts_started.add(1);
                 let activity = handed_out(claimed);
-                self.hands.out(&activity);
+                self.known_runs.out(&activity);
                 return Ok(Some(activity));
             }
             tokio::select! {
@@ -141,7 +141,7 @@ impl Core {
         result: Option<Payload>,
         by: Identity,
     ) -> Result<bool> {
-        self.hands.forget(next.run);
+        self.known_runs.forget(next.run);
         let settle = Settle {
             run: next.run,
             activity: next.activity,
@@ -157,25 +157,25 @@ impl Core {
     }
 
     /// Writes the end of an attempt together with what it leads to: the run takes it in, and the
-    /// turn that follows is handed to a poll that waits for it. False if that cannot be foreseen,
-    /// or has come to nothing: then the end must be written by itself.
+    /// turn that follows is handed to a poll that waits for it. False if that cannot be told in
+    /// advance, or has come to nothing: then the end must be written by itself.
     async fn end_at_hand(self: &Arc<Self>, report: &Settle) -> Result<bool> {
-        let Some(foreseen) = self.hands.foresee(report) else { return Ok(false) };
-        let Some(hand) = self.hands.take(report.run) else { return Ok(false) };
-        if hand.record.turn.as_ref().is_some_and(|turn| turn.started.is_some()) {
+        let Some(offered) = self.known_runs.offer_end(report) else { return Ok(false) };
+        let Some(known) = self.known_runs.take(report.run) else { return Ok(false) };
+        if known.record.turn.as_ref().is_some_and(|turn| turn.started.is_some()) {
             // Nothing is taken in while a worker has the turn.
-            self.hands.keep(hand);
+            self.known_runs.keep(known);
             return Ok(false);
         }
-        let AtHand { version: expected, consumed, record, state, events, asked, .. } = hand;
+        let KnownRun { version: expected, consumed, record, state, events, asked, .. } = known;
         let mut draft = self.draft_of(state, record, consumed);
         // It was never in the inbox, and has no number of its own.
-        let message = foreseen.message.clone();
+        let message = offered.message.clone();
         draft.intake(&[Received { number: consumed, at: report.now, message }]);
-        let seated = self.seat(&mut draft, &events);
-        let (ended, patience) = (vec![foreseen], Patience::Short);
+        let handed = self.hand_to_poll(&mut draft, &events);
+        let (ended, patience) = (vec![offered], Patience::Short);
         let decision = Decision { draft, expected, events, ended, patience };
-        match self.write_seated(decision, seated, asked).await {
+        match self.write_seated(decision, handed, asked).await {
             Ok(()) => Ok(true),
             Err(error) if error.is_race() => Ok(false),
             Err(error) => Err(error),
@@ -193,7 +193,7 @@ impl Core {
             return Err(Error::Invalid("the heartbeat's details are larger than 2 MiB".into()));
         }
         if details.is_some() {
-            self.hands.said(attempt.run, attempt.activity);
+            self.known_runs.said(attempt.run, attempt.activity);
         }
         let heartbeat = Heartbeat { attempt, proof, details };
         let mut replies = self.report(vec![heartbeat], Vec::new()).await?;

@@ -8,14 +8,14 @@ use bowline_core::{Epoch, Namespace, Queue};
 use bowline_store::{ClaimRuns, Want as StoreWant};
 
 use super::{Polls, Want};
-use crate::{engine::Core, limits};
+use crate::{engine::EngineInner, limits};
 
 /// Looks when it is told to, until the engine stops.
-pub(crate) async fn run(core: Arc<Core>) {
+pub(crate) async fn run(inner: Arc<EngineInner>) {
     loop {
-        core.bells.turns.notified().await;
-        for (namespace, queues) in core.polls.awaited() {
-            core.look_for_turns(namespace, queues).await;
+        inner.bells.turns.notified().await;
+        for (namespace, queues) in inner.polls.awaited() {
+            inner.look_for_turns(namespace, queues).await;
         }
     }
 }
@@ -37,7 +37,7 @@ impl Polls {
     }
 }
 
-impl Core {
+impl EngineInner {
     async fn look_for_turns(&self, namespace: Namespace, queues: Vec<Queue>) {
         let claim = ClaimRuns {
             epoch: Epoch::default(),

@@ -9,7 +9,7 @@ use bowline_store::{Read, RunKey};
 use crate::{
     Result,
     engine::{
-        Core,
+        EngineInner,
         run::{events, state},
     },
 };
@@ -34,7 +34,7 @@ impl HistoryPage {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// At most so many events of a remote run's history, from one on. What was acknowledged is
     /// among them, whether or not anybody polls.
     pub(crate) async fn history_page(

@@ -29,8 +29,8 @@ use super::{
 use crate::{
     Error, Result,
     engine::{
-        Core,
-        fellow::{Errand, Said, Went},
+        EngineInner,
+        peer::{PeerNews, PeerRequest, Went},
         run::{events, state},
     },
     limits,
@@ -81,7 +81,7 @@ pub struct RemoteAsk {
 
 /// Where a question is.
 #[derive(Clone, Debug, PartialEq)]
-enum Spot {
+enum QuestionPlace {
     /// It waits for the run's next turn, or for the run to be at rest.
     Waits,
     /// It went out with the turn of this serial number.
@@ -101,7 +101,7 @@ struct Open {
     /// The how-manyth question this is.
     number: u64,
     query: RemoteQuery,
-    spot: Spot,
+    spot: QuestionPlace,
     reply: oneshot::Sender<QueryAnswer>,
 }
 
@@ -122,18 +122,18 @@ impl Queries {
             return Err(Error::TooMany { what: "queries", limit: limits::QUERIES });
         }
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
-        open.insert((run, query.id), Open { number, query, spot: Spot::Waits, reply });
+        open.insert((run, query.id), Open { number, query, spot: QuestionPlace::Waits, reply });
         Ok(answer)
     }
 
     /// Moves a question, unless somebody has moved it meanwhile.
-    fn move_to(&self, run: RunId, id: AskId, from: &Spot, spot: Spot) {
+    fn move_to(&self, run: RunId, id: AskId, from: &QuestionPlace, spot: QuestionPlace) {
         if let Some(open) = self.open.lock().get_mut(&(run, id)).filter(|open| open.spot == *from) {
             open.spot = spot;
         }
     }
 
-    fn spot(&self, run: RunId, id: AskId) -> Option<Spot> {
+    fn spot(&self, run: RunId, id: AskId) -> Option<QuestionPlace> {
         self.open.lock().get(&(run, id)).map(|open| open.spot.clone())
     }
 
@@ -147,8 +147,10 @@ impl Queries {
     ) -> Vec<AskId> {
         let mut all = self.open.lock();
         let here = ids.filter(|id| {
-            let open = all.get_mut(&(run, *id)).filter(|open| matches!(open.spot, Spot::Rides(_)));
-            open.map(|open| open.spot = Spot::Out(now)).is_some()
+            let open = all
+                .get_mut(&(run, *id))
+                .filter(|open| matches!(open.spot, QuestionPlace::Rides(_)));
+            open.map(|open| open.spot = QuestionPlace::Out(now)).is_some()
         });
         here.collect()
     }
@@ -157,15 +159,16 @@ impl Queries {
     pub(super) fn again(&self, run: RunId, ids: &[AskId]) {
         let mut all = self.open.lock();
         for id in ids {
-            let open = all.get_mut(&(run, *id)).filter(|open| matches!(open.spot, Spot::Out(_)));
-            open.into_iter().for_each(|open| open.spot = Spot::Waits);
+            let open =
+                all.get_mut(&(run, *id)).filter(|open| matches!(open.spot, QuestionPlace::Out(_)));
+            open.into_iter().for_each(|open| open.spot = QuestionPlace::Waits);
         }
     }
 
     /// Asked again under another id.
     fn retire(&self, run: RunId, id: AskId) {
         if let Some(open) = self.open.lock().get_mut(&(run, id)) {
-            open.spot = Spot::Old;
+            open.spot = QuestionPlace::Old;
         }
     }
 
@@ -183,8 +186,10 @@ impl Queries {
         let (first, last) = ((run, AskId(0)), (run, AskId(u128::MAX)));
         let mut boarded = Vec::new();
         for (_, open) in all.range_mut(first..=last) {
-            if open.number < asked && matches!(open.spot, Spot::Waits | Spot::Stands(..)) {
-                open.spot = Spot::Rides(serial);
+            if open.number < asked
+                && matches!(open.spot, QuestionPlace::Waits | QuestionPlace::Stands(..))
+            {
+                open.spot = QuestionPlace::Rides(serial);
                 boarded.push(open.query.clone());
             }
         }
@@ -195,11 +200,11 @@ impl Queries {
     fn take(&self, namespace: Namespace, queue: &Queue, now: Time) -> Option<(RunId, RemoteQuery)> {
         let mut all = self.open.lock();
         let found = all.iter_mut().find(|((run, _), open)| match &open.spot {
-            Spot::Stands(place, _) => run.namespace == namespace && place == queue,
+            QuestionPlace::Stands(place, _) => run.namespace == namespace && place == queue,
             _ => false,
         });
         let ((run, _), open) = found?;
-        open.spot = Spot::Out(now);
+        open.spot = QuestionPlace::Out(now);
         Some((*run, open.query.clone()))
     }
 
@@ -217,8 +222,8 @@ impl Queries {
     /// A worker has come to another member for a question that stands here.
     pub(crate) fn give(&self, run: RunId, id: AskId, now: Time) -> Went {
         match self.open.lock().get_mut(&(run, id)) {
-            Some(open) if matches!(open.spot, Spot::Stands(..)) => {
-                open.spot = Spot::Out(now);
+            Some(open) if matches!(open.spot, QuestionPlace::Stands(..)) => {
+                open.spot = QuestionPlace::Out(now);
                 Went::Questions(vec![(id, open.query.question.clone())])
             }
             _ => Went::Nowhere,
@@ -231,8 +236,8 @@ impl Queries {
         let mut given = Vec::new();
         for id in ids {
             let Some(open) = all.get_mut(&(run, *id)) else { continue };
-            if matches!(open.spot, Spot::Waits | Spot::Stands(..)) {
-                open.spot = Spot::Rides(serial);
+            if matches!(open.spot, QuestionPlace::Waits | QuestionPlace::Stands(..)) {
+                open.spot = QuestionPlace::Rides(serial);
                 given.push((*id, open.query.question.clone()));
             }
         }
@@ -256,21 +261,21 @@ impl Queries {
 }
 
 /// Somebody waits for an answer, until this is dropped.
-struct Asked<'c> {
-    core: &'c Core,
+struct OpenQuestion<'c> {
+    inner: &'c EngineInner,
     run: RunId,
     id: AskId,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         let (run, id) = (self.run, self.id);
-        self.core.queries.forget(run, id);
-        self.core.say(&Said::Answered { run, id });
+        self.inner.queries.forget(run, id);
+        self.inner.say(&PeerNews::Answered { run, id });
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Asks a run's code, wherever it is, and waits for the answer until a moment.
     pub(crate) async fn query_remote(
         self: &Arc<Self>,
@@ -297,7 +302,7 @@ impl Core {
         let epoch = self.epoch();
         let id = stand::id(epoch, self.draw());
         let answer = self.queries.add(run, RemoteQuery { id, question: question.clone() })?;
-        let _asked = Asked { core: self, run, id };
+        let _asked = OpenQuestion { inner: self, run, id };
         let again = async {
             self.standing.is_after(epoch).await;
             self.queries.retire(run, id);
@@ -366,43 +371,43 @@ impl Core {
         let record = &head.record;
         let out = record.turn.as_ref().is_some_and(|turn| turn.started.is_some());
         let next = match &spot {
-            Spot::Old => return later,
-            Spot::Rides(serial) if out && record.serial == *serial => return later,
+            QuestionPlace::Old => return later,
+            QuestionPlace::Rides(serial) if out && record.serial == *serial => return later,
             // The run was read before that turn went out, and has changed since.
-            Spot::Rides(serial) if record.serial < *serial => return later,
-            Spot::Rides(_) if !is_tried_again(head) => Spot::Landed(now),
-            Spot::Landed(since) if since.after(limits::QUERY_LANDED) > now => {
+            QuestionPlace::Rides(serial) if record.serial < *serial => return later,
+            QuestionPlace::Rides(_) if !is_tried_again(head) => QuestionPlace::Landed(now),
+            QuestionPlace::Landed(since) if since.after(limits::QUERY_LANDED) > now => {
                 return since.after(limits::QUERY_LANDED);
             }
-            Spot::Out(since) if since.after(limits::QUERY) > now => {
+            QuestionPlace::Out(since) if since.after(limits::QUERY) > now => {
                 return since.after(limits::QUERY);
             }
-            Spot::Stands(place, since) if is_at_rest(head) => {
+            QuestionPlace::Stands(place, since) if is_at_rest(head) => {
                 let patience = since.after(limits::QUERY_STICKY);
                 match *place == head.queue || patience > now {
                     true => spot.clone(),
                     // The worker that has the run in its cache does not come for it.
-                    false => Spot::Stands(head.queue.clone(), now),
+                    false => QuestionPlace::Stands(head.queue.clone(), now),
                 }
             }
             _ if is_at_rest(head) => {
                 let sticky = record.sticky.as_ref().filter(|_| head.status.is_open());
                 let place = sticky.map_or(&head.queue, |sticky| &sticky.queue);
-                Spot::Stands(place.clone(), now)
+                QuestionPlace::Stands(place.clone(), now)
             }
-            _ => Spot::Waits,
+            _ => QuestionPlace::Waits,
         };
         self.queries.move_to(head.run, id, &spot, next.clone());
         let at = match next {
-            Spot::Landed(since) => return since.after(limits::QUERY_LANDED),
-            Spot::Stands(place, _) => Some(place),
+            QuestionPlace::Landed(since) => return since.after(limits::QUERY_LANDED),
+            QuestionPlace::Stands(place, _) => Some(place),
             _ => None,
         };
         if let Some(place) = &at {
             self.polls.turn_waits(head.run.namespace, place);
         }
         // A worker may come for it to any member.
-        self.say(&Said::Question { run: head.run, id, at });
+        self.say(&PeerNews::Question { run: head.run, id, at });
         again
     }
 
@@ -445,7 +450,7 @@ impl Core {
                 return Some(own);
             }
             let (run, id) = self.queries.others.lock().take(namespace, queue, now)?;
-            let taken = self.run_errand(stand::home(id), Errand::Take { run, id }).await;
+            let taken = self.ask_peer(stand::home(id), PeerRequest::Take { run, id }).await;
             let question = taken.map(Went::questions).unwrap_or_default().pop();
             if let Some((_, question)) = question {
                 return Some((run, RemoteQuery { id, question }));
@@ -461,7 +466,7 @@ impl Core {
             elsewhere.entry(stand::home(id)).or_default().push(id);
         }
         for (home, ids) in elsewhere {
-            let given = self.run_errand(home, Errand::Board { run, ids, serial }).await;
+            let given = self.ask_peer(home, PeerRequest::Board { run, ids, serial }).await;
             let given = given.map(Went::questions).unwrap_or_default();
             boarded.extend(given.into_iter().map(|(id, question)| RemoteQuery { id, question }));
         }
@@ -481,10 +486,10 @@ impl Core {
         if away.is_empty() {
             return;
         }
-        let core = self.clone();
+        let inner = self.clone();
         self.spawn(async move {
             for (id, answer) in away {
-                core.answer_query(run, id, answer).await;
+                inner.answer_query(run, id, answer).await;
             }
         });
     }
@@ -501,7 +506,7 @@ impl Core {
         if home == self.epoch() || self.queries.knows(run, id) {
             return self.queries.answer(run, id, answer);
         }
-        self.run_errand(home, Errand::Answer { run, id, answer }).await == Some(Went::Done)
+        self.ask_peer(home, PeerRequest::Answer { run, id, answer }).await == Some(Went::Done)
     }
 }
 
@@ -532,7 +537,7 @@ mod tests {
         let asked = queries.asked();
         let _second = queries.add(run, ask(2)).expect("there is room");
         assert_eq!(queries.board(run, 7, asked), [ask(1)]);
-        assert_eq!(queries.spot(run, AskId(2)), Some(Spot::Waits));
+        assert_eq!(queries.spot(run, AskId(2)), Some(QuestionPlace::Waits));
         assert_eq!(queries.board(run, 8, queries.asked()), [ask(2)], "the next turn shows it all");
     }
 }

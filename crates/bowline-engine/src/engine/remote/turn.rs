@@ -10,13 +10,14 @@ use bowline_core::{
 use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
 
 use super::{
-    Along, AtHand, Decision, Eager, QueryAnswer, RemoteActivity, RemoteAsk, RemoteQuery, Wait, Want,
+    Along, Decision, Eager, KnownRun, QueryAnswer, RemoteActivity, RemoteAsk, RemoteQuery, Wait,
+    Want,
 };
 use crate::{
     Error, Result,
     engine::{
-        Core,
-        desk::Stop,
+        EngineInner,
+        exchange::Stop,
         run::{events, state_after},
         submit::{Patience, TurnCommit},
     },
@@ -93,7 +94,7 @@ pub struct Answered {
     pub activities: Vec<RemoteActivity>,
 }
 
-impl Core {
+impl EngineInner {
     /// Waits for a turn, or a question, in a queue.
     pub(crate) async fn poll_turn(
         self: &Arc<Self>,
@@ -115,10 +116,10 @@ impl Core {
                 bell.rung.notify_one();
                 return Ok(taken);
             }
-            let mut seated = bell.sit(start.clone());
+            let mut handed = bell.sit(start.clone());
             let is_over = tokio::select! {
                 biased;
-                handed = &mut seated.turn => match handed {
+                handed = &mut handed.turn => match handed {
                     Ok(turn) => return Ok(Some(Taken::Turn(Box::new(turn)))),
                     // It has come to nothing: perhaps the turn waits in the queue.
                     Err(_) => continue,
@@ -128,8 +129,8 @@ impl Core {
                 () = wait.gone.cancelled() => true,
                 () = self.stopping.cancelled() => true,
             };
-            if !seated.leave()
-                && let Ok(turn) = (&mut seated.turn).await
+            if !handed.leave()
+                && let Ok(turn) = (&mut handed.turn).await
             {
                 // What it was woken for waits still.
                 bell.rung.notify_one();
@@ -174,15 +175,15 @@ impl Core {
         }
     }
 
-    /// Hands a run's turn out; none if there is none after all, or somebody else was faster.
+    /// KnownRuns a run's turn out; none if there is none after all, or somebody else was faster.
     async fn start_turn(
         self: &Arc<Self>,
         read: &RunRead,
         start: &StartTurn,
         asked: u64,
     ) -> Result<Option<RemoteTurn>> {
-        let hand = AtHand::of(read, asked)?;
-        let AtHand { version: expected, consumed, record, state, events, inbox, .. } = hand;
+        let known = KnownRun::of(read, asked)?;
+        let KnownRun { version: expected, consumed, record, state, events, inbox, .. } = known;
         let mut draft = self.draft_of(state, record, consumed);
         draft.intake(&inbox);
         let Ok(token) = draft.start_turn(start.clone()) else {
@@ -193,11 +194,11 @@ impl Core {
         let decision =
             Decision { draft, expected, events, ended: Vec::new(), patience: Patience::Short };
         match self.write_decision(decision, None).await {
-            Ok((hand, _)) => {
-                let (state, record) = (&hand.state, &hand.record);
-                let history = hand.events.clone();
+            Ok((known, _)) => {
+                let (state, record) = (&known.state, &known.record);
+                let history = known.events.clone();
                 let turn = self.handed_out(state, record, token, history, asked).await;
-                self.hands.keep(hand);
+                self.known_runs.keep(known);
                 Ok(Some(turn))
             }
             Err(error) if error.is_race() => Ok(None),
@@ -251,17 +252,17 @@ impl Core {
         again: Option<StartTurn>,
         (eager, answers): (&Eager, Vec<(AskId, QueryAnswer)>),
     ) -> Result<Answered> {
-        let mut known = self.hands.take(token.run);
+        let mut remembered = self.known_runs.take(token.run);
         loop {
             let asked = self.queries.asked();
-            let (hand, is_read) = match known.take() {
-                Some(hand) => (hand, false),
+            let (known, is_read) = match remembered.take() {
+                Some(known) => (known, false),
                 None => (self.fetch(token.run).await?, true),
             };
-            if !hand.state.status.is_open() {
+            if !known.state.status.is_open() {
                 return Err(Refusal::NoSuchTurn.into());
             }
-            let AtHand { version: expected, consumed, record, state, events, inbox, .. } = hand;
+            let KnownRun { version: expected, consumed, record, state, events, inbox, .. } = known;
             let mut draft = self.draft_of(state, record, consumed);
             let answer = answer(token);
             self.look_up(&mut draft, &answer.commands);
@@ -281,14 +282,14 @@ impl Core {
             let decision =
                 Decision { draft, expected, events, ended: Vec::new(), patience: Patience::Short };
             match self.write_decision(decision, Some(eager)).await {
-                Ok((hand, activities)) => {
+                Ok((known, activities)) => {
                     self.answer_along(token.run, answers);
                     let next = match next {
-                        Some(token) => Some(self.hand_out(&hand, token, asked).await?),
+                        Some(token) => Some(self.hand_out(&known, token, asked).await?),
                         None => None,
                     };
-                    let last_started = hand.state.last_started;
-                    self.hands.keep(hand);
+                    let last_started = known.state.last_started;
+                    self.known_runs.keep(known);
                     return Ok(Answered { verdict, next, last_started, activities });
                 }
                 Err(error) if error.is_race() => {}
@@ -394,11 +395,11 @@ impl Core {
         Ok(History { written, tail })
     }
 
-    async fn hand_out(&self, hand: &AtHand, token: Token, asked: u64) -> Result<RemoteTurn> {
-        let run = hand.state.run;
+    async fn hand_out(&self, known: &KnownRun, token: Token, asked: u64) -> Result<RemoteTurn> {
+        let run = known.state.run;
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
         let history = events(run, &read.batches)?;
-        Ok(self.handed_out(&hand.state, &hand.record, token, history, asked).await)
+        Ok(self.handed_out(&known.state, &known.record, token, history, asked).await)
     }
 
     pub(super) async fn handed_out(

@@ -8,7 +8,7 @@ use bowline_core::{
 };
 
 use super::Prepared;
-use crate::{Error, Result, engine::Core};
+use crate::{Error, Result, engine::EngineInner};
 
 /// Who asks for a cancel, why, under which request, and how hard they push.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +74,7 @@ pub enum CancelledOne {
     Closed(Status),
 }
 
-impl Core {
+impl EngineInner {
     /// Asks a run to cancel. A run that is closed already is a success: the receipt says so.
     pub(crate) async fn cancel(&self, to: Address, request: CancelRequest) -> Result<ReceiptId> {
         self.send(self.prepare_cancel(to, request)?).await

@@ -13,8 +13,8 @@ use super::TurnCommit;
 use crate::{
     RemoteActivity,
     engine::{
-        Core,
-        desk::{Assignment, AttemptEnd, AttemptRef, Reservation},
+        EngineInner,
+        exchange::{Assignment, AttemptEnd, AttemptRef, Reservation},
         remote::Eager,
     },
     limits,
@@ -42,14 +42,14 @@ impl Starts {
     /// The store has started it: run it, or hand it to the remote worker that takes it.
     pub(super) fn begin(
         &mut self,
-        core: &Core,
+        inner: &EngineInner,
         run: RunId,
         activity: EventId,
         attempt: u32,
     ) -> Option<RemoteActivity> {
         if let Some((start, spec)) = self.remote.remove(&activity) {
-            core.meter.attempts_started.add(1);
-            core.meter.eager_activities.add(1);
+            inner.meter.attempts_started.add(1);
+            inner.meter.eager_activities.add(1);
             return Some(self.handed_out(run, activity, attempt, start, &spec));
         }
         let (reservation, spec) = self.reserved.remove(&activity)?;
@@ -67,8 +67,8 @@ impl Starts {
             heartbeat: None,
             last_failure: None,
         };
-        if let Some(local) = core.local.get() {
-            core.meter.attempts_started.add(1);
+        if let Some(local) = inner.local.get() {
+            inner.meter.attempts_started.add(1);
             local.begin(reservation, assignment);
         }
         None
@@ -98,13 +98,13 @@ impl Starts {
 
     /// The commit was not done, as far as anybody knows. If it was after all, these attempts
     /// stand on their rows and nobody runs them: they go back into their queues.
-    pub(super) fn give_back(self, core: &Arc<Core>, run: RunId) {
+    pub(super) fn give_back(self, inner: &Arc<EngineInner>, run: RunId) {
         for activity in self.remote.into_keys() {
             let token = Token::activity(run, activity, 1).to_blob();
-            let core = core.clone();
-            core.clone().finish(async move {
+            let inner = inner.clone();
+            inner.clone().finish(async move {
                 // Mostly there is no such attempt: then this is refused, and changes nothing.
-                let _ = core.end_activity(token.as_slice(), Ending::Returned).await;
+                let _ = inner.end_activity(token.as_slice(), Ending::Returned).await;
             });
         }
         for (activity, (reservation, _)) in self.reserved {
@@ -117,9 +117,9 @@ impl Starts {
                 delivered_at: None,
                 observed_at: None,
             };
-            let core = core.clone();
-            core.clone().finish(async move {
-                if let Err(error) = core.settle(end).await {
+            let inner = inner.clone();
+            inner.clone().finish(async move {
+                if let Err(error) = inner.settle(end).await {
                     tracing::warn!(%run, %activity, %error, "an attempt could not be given back");
                 }
             });
@@ -136,9 +136,9 @@ pub(super) fn updates(decided: &Decided) -> BTreeMap<UpdateId, UpdateStage> {
     answers.collect()
 }
 
-pub(super) fn fold(core: &Core, turn: TurnCommit, eager: Option<&Eager>) -> Folded {
+pub(super) fn fold(inner: &EngineInner, turn: TurnCommit, eager: Option<&Eager>) -> Folded {
     let TurnCommit { run, fence, expected, decided, ended, release } = turn;
-    let now = core.now();
+    let now = inner.now();
     let Decided { state, record, events, effects, consumed, forgotten, successor, delete, .. } =
         decided;
     let first = events.first().map(|event| event.id);
@@ -161,7 +161,7 @@ pub(super) fn fold(core: &Core, turn: TurnCommit, eager: Option<&Eager>) -> Fold
         snapshot: snapshot(&state, first),
         release: release || !state.status.is_open(),
         fence,
-        ..Commit::new(run, expected, core.new_commit(), now)
+        ..Commit::new(run, expected, inner.new_commit(), now)
     };
     let mut starts = Starts {
         reserved: BTreeMap::new(),
@@ -172,20 +172,20 @@ pub(super) fn fold(core: &Core, turn: TurnCommit, eager: Option<&Eager>) -> Fold
         now,
     };
     for effect in effects {
-        add(core, effect, &mut commit, &mut starts, eager);
+        add(inner, effect, &mut commit, &mut starts, eager);
     }
     commit.disarm.retain(|alarm| !taken_back(&mut commit.arm, alarm));
     Folded { commit, starts, state }
 }
 
 /// A commit that changes nothing of what the head says, but lets go of the run.
-pub(super) fn bare(core: &Core, head: &Head, fence: Option<Fence>) -> Commit {
-    let unchanged = Commit::unchanged(head, core.new_commit(), core.now());
+pub(super) fn bare(inner: &EngineInner, head: &Head, fence: Option<Fence>) -> Commit {
+    let unchanged = Commit::unchanged(head, inner.new_commit(), inner.now());
     Commit { fence, release: true, ..unchanged }
 }
 
 fn add(
-    core: &Core,
+    inner: &EngineInner,
     effect: Effect,
     commit: &mut Commit,
     starts: &mut Starts,
@@ -195,7 +195,7 @@ fn add(
         Effect::QueueActivity(activity, spec) => {
             let start = match spec.remote {
                 true => eager.and_then(|eager| give(eager, commit.run, activity, &spec, starts)),
-                false => reserve(core, activity, &spec, starts),
+                false => reserve(inner, activity, &spec, starts),
             };
             commit.activities.push(NewActivity { activity, spec, start });
         }
@@ -229,12 +229,12 @@ fn give(
 }
 
 fn reserve(
-    core: &Core,
+    inner: &EngineInner,
     activity: EventId,
     spec: &Arc<ActivitySpec>,
     starts: &mut Starts,
 ) -> Option<StartNow> {
-    let reservation = core.local.get()?.reserve(&spec.queue, &spec.name)?;
+    let reservation = inner.local.get()?.reserve(&spec.queue, &spec.name)?;
     let holder = Holder::Native(reservation.sent.fence);
     let worker = reservation.worker.clone();
     starts.reserved.insert(activity, (reservation, spec.clone()));

@@ -14,7 +14,7 @@ use bowline_core::{
 use bowline_store::{NewReceipt, Posted, Posting};
 
 use super::StartOptions;
-use crate::{Error, Result, engine::Core};
+use crate::{Error, Result, engine::EngineInner};
 
 /// A request that is built and not sent. It belongs into one transaction of the store that its
 /// engine runs on: [`posting`](Self::posting) goes in, and [`answer`](Self::answer) says what came
@@ -50,7 +50,7 @@ impl<T> fmt::Debug for Prepared<T> {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Sends a request.
     pub(super) async fn send<T>(&self, prepared: Prepared<T>) -> Result<T> {
         let Prepared { posting, read } = prepared;

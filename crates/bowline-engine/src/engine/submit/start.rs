@@ -12,10 +12,10 @@ use bowline_store::{Head, Posted, Posting, RunKey, StartRun};
 use crate::{
     Error, Result,
     engine::{
-        Core,
-        desk::{Local, TurnLease},
+        EngineInner,
+        exchange::{LocalWorker, TurnLease},
         follow::RunEnd,
-        remote::Seat,
+        remote::WaitingPoll,
     },
     limits,
 };
@@ -71,7 +71,7 @@ impl StartOptions {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Starts a run, or answers with the one that serves instead.
     pub(crate) async fn start(
         self: &Arc<Self>,
@@ -79,18 +79,18 @@ impl Core {
         mut options: StartOptions,
     ) -> Result<Started> {
         let conflict = options.conflict;
-        let Some(seat) = self.first_seat(namespace, &options) else {
+        let Some(poll) = self.first_poll(namespace, &options) else {
             return self.start_as(self.starting(namespace, options)?, conflict).await;
         };
-        options.worker = Some(seat.start.clone());
+        options.worker = Some(poll.start.clone());
         let start = self.starting(namespace, options)?;
-        let core = self.clone();
+        let inner = self.clone();
         // The poll must have what is durable, whether or not anybody waits for this.
         let starting = async move {
             let birth = start.birth.clone();
-            let started = core.start_as(start, conflict).await?;
+            let started = inner.start_as(start, conflict).await?;
             if started.run == birth.run {
-                core.deliver_first(birth, seat).await?;
+                inner.deliver_first(birth, poll).await?;
             }
             Ok(started)
         };
@@ -98,7 +98,7 @@ impl Core {
     }
 
     /// A poll that waits for the first turn of a run which is about to begin.
-    fn first_seat(&self, namespace: Namespace, options: &StartOptions) -> Option<Seat> {
+    fn first_poll(&self, namespace: Namespace, options: &StartOptions) -> Option<WaitingPoll> {
         let started = &options.started;
         let begins_at_once = started.delay.is_none() && started.cron.is_empty();
         let is_plain = options.worker.is_none() && options.conflict != Conflict::TerminateExisting;
@@ -164,32 +164,32 @@ impl Core {
     async fn post_start(self: &Arc<Self>, mut start: StartRun) -> Result<Posted> {
         self.is_open()?;
         let own = start.birth.run.namespace == self.settings.namespace;
-        let seat = self.local.get().filter(|_| own).and_then(|local| {
+        let poll = self.local.get().filter(|_| own).and_then(|local| {
             let fence = local.expect(&start.birth)?;
             Some((local, fence, start.birth.clone()))
         });
-        start.hold = seat.as_ref().map(|(_, fence, _)| *fence);
+        start.hold = poll.as_ref().map(|(_, fence, _)| *fence);
         let now = start.now;
         let posting = Posting::Start(Box::new(start));
-        let Some((local, fence, birth)) = seat else { return self.post(posting).await };
+        let Some((local, fence, birth)) = poll else { return self.post(posting).await };
         let run = birth.run;
         let lease = first_lease(birth, fence, now).inspect_err(|_| local.unexpect(run, fence))?;
         // The worker expects it: somebody must tell it what came of that.
-        let core = self.clone();
-        self.insist(async move { core.post_expected(posting, local, lease).await }).await
+        let inner = self.clone();
+        self.insist(async move { inner.post_expected(posting, local, lease).await }).await
     }
 
     /// Begins a run that the local worker expects.
     async fn post_expected(
         self: Arc<Self>,
         posting: Posting,
-        local: Arc<dyn Local>,
+        local: Arc<dyn LocalWorker>,
         lease: TurnLease,
     ) -> Result<Posted> {
         let (run, fence) = (lease.run, lease.fence);
         let (posted, lease) = self.post_ahead(posting, &local, lease).await;
         match (&posted, lease) {
-            // Said twice, because the first answer was lost: it is the same run.
+            // PeerNews twice, because the first answer was lost: it is the same run.
             (Ok(Posted::Started(begun) | Posted::Repeated(begun)), lease) if *begun == run => {
                 match lease {
                     Some(lease) => local.begun(lease),
@@ -214,11 +214,11 @@ impl Core {
     async fn post_ahead(
         &self,
         posting: Posting,
-        local: &Arc<dyn Local>,
+        local: &Arc<dyn LocalWorker>,
         lease: TurnLease,
     ) -> (Result<Posted>, Option<TurnLease>) {
         // Whoever keeps step with the runtime has one thing happen after the other.
-        let is_prompt = self.mortal.is_none() && local.is_prompt(lease.run);
+        let is_prompt = self.killable.is_none() && local.is_prompt(lease.run);
         let run = lease.run;
         let ahead = is_prompt.then(|| self.store.post_ahead(vec![posting.clone()])).flatten();
         let Some(mut ahead) = ahead else { return (self.post(posting).await, Some(lease)) };
@@ -247,9 +247,9 @@ impl Core {
     }
 
     fn let_go_of(self: &Arc<Self>, run: RunId, fence: Fence) {
-        let core = self.clone();
+        let inner = self.clone();
         self.finish(async move {
-            if let Err(error) = core.release(run, fence).await {
+            if let Err(error) = inner.release(run, fence).await {
                 tracing::debug!(%run, %error, "a run that may have begun was not let go");
             }
         });

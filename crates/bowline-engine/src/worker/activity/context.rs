@@ -13,7 +13,7 @@ use super::{
     cage::{Caged, cage},
     log, panic,
     process::{self, ChildProcess},
-    shared::Shared,
+    shared::AttemptShared,
     tracked::Kind,
 };
 
@@ -22,13 +22,13 @@ pub use spawned::{Gone, Spawned};
 /// What the code of an activity sees. Clones are the same context.
 #[derive(Clone)]
 pub struct ActivityContext {
-    shared: Arc<Shared>,
+    shared: Arc<AttemptShared>,
     /// Counted, to notice clones that outlive the attempt.
     _contexts: Arc<()>,
 }
 
 impl ActivityContext {
-    pub(super) fn new(shared: Arc<Shared>, contexts: Arc<()>) -> Self {
+    pub(super) fn new(shared: Arc<AttemptShared>, contexts: Arc<()>) -> Self {
         Self { shared, _contexts: contexts }
     }
 
@@ -166,7 +166,7 @@ impl ActivityContext {
     }
 }
 
-fn panicked(shared: &Shared, failure: Box<Failure>) -> Gone {
+fn panicked(shared: &AttemptShared, failure: Box<Failure>) -> Gone {
     let (message, place) = (&failure.message, &failure.trace);
     log!(warn, shared.assignment, message, place, "code that the activity started panicked");
     Gone::Panicked(failure)

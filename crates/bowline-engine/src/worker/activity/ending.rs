@@ -5,7 +5,7 @@
 
 use bowline_core::{Ending, Failure, Rung};
 
-use super::notice::Word;
+use super::notice::Told;
 use crate::worker::registry::Answer;
 
 /// How the code ended.
@@ -28,7 +28,7 @@ pub(super) enum How {
 pub(super) struct Finish {
     pub(super) how: How,
     /// The strongest thing that it had been told by then.
-    pub(super) word: Word,
+    pub(super) word: Told,
     /// Its attempt had been ended without it.
     pub(super) is_late: bool,
     /// It was to end at once, because its process had lost contact.
@@ -40,16 +40,16 @@ impl Finish {
     pub(super) fn ending(self, is_leaking: bool) -> Ending {
         match (self.how, self.word) {
             (How::Returned(Ok(result)), _) => Ending::Completed(result),
-            (How::Returned(Err(failure)), Word::None) => Ending::Failed(failure),
-            (How::Panicked(failure), Word::None) => Ending::Failed(*failure),
+            (How::Returned(Err(failure)), Told::None) => Ending::Failed(failure),
+            (How::Panicked(failure), Told::None) => Ending::Failed(*failure),
             (How::Aborted | How::NeverRan, _) if is_leaking => Ending::Abandoned,
-            (_, Word::Cancel | Word::Stop | Word::Drain) if is_leaking => Ending::Abandoned,
-            (How::Returned(Err(failure)), Word::Cancel) => Ending::Cancelled(failure.details),
-            (_, Word::Cancel) => Ending::Cancelled(None),
+            (_, Told::Cancel | Told::Stop | Told::Drain) if is_leaking => Ending::Abandoned,
+            (How::Returned(Err(failure)), Told::Cancel) => Ending::Cancelled(failure.details),
+            (_, Told::Cancel) => Ending::Cancelled(None),
             (How::Vanished, _) => Ending::Lost { seen: true },
             // Who is not polled because its process has lost contact may not have been told yet: it
             // has surely ended here, or never began.
-            (_, Word::Drain | Word::Stop | Word::None) => Ending::Returned,
+            (_, Told::Drain | Told::Stop | Told::None) => Ending::Returned,
         }
     }
 
@@ -66,7 +66,7 @@ impl Finish {
     /// How far the code itself had to be pushed.
     pub(super) fn rung(&self) -> Option<Rung> {
         match (&self.how, self.word) {
-            (_, Word::None) => None,
+            (_, Told::None) => None,
             (How::NeverRan, _) => Some(Rung::NeverStarted),
             (How::Aborted, _) if self.is_cut => Some(Rung::Cut),
             (How::Aborted, _) => Some(Rung::Abort),
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use bowline_core::Payload;
 
-    fn finish(how: How, word: Word) -> Finish {
+    fn finish(how: How, word: Told) -> Finish {
         Finish { how, word, is_late: false, is_cut: false }
     }
 
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_result_is_a_result_whatever_was_said() {
-        for word in [Word::None, Word::Drain, Word::Stop, Word::Cancel] {
+        for word in [Told::None, Told::Drain, Told::Stop, Told::Cancel] {
             let completed = Ending::Completed(Some(Payload::json("1")));
             assert_eq!(finish(ok(), word).ending(false), completed);
             assert_eq!(finish(ok(), word).ending(true), completed, "a leak does not unsay it");
@@ -108,27 +108,27 @@ mod tests {
     #[test]
     fn an_error_means_what_the_code_was_told() {
         let cancelled = Ending::Cancelled(Some(Payload::json("7")));
-        assert_eq!(finish(err(), Word::None).ending(false), Ending::Failed(failure()));
-        assert_eq!(finish(err(), Word::Cancel).ending(false), cancelled);
-        assert_eq!(finish(err(), Word::Drain).ending(false), Ending::Returned);
-        assert_eq!(finish(err(), Word::Stop).ending(false), Ending::Returned);
+        assert_eq!(finish(err(), Told::None).ending(false), Ending::Failed(failure()));
+        assert_eq!(finish(err(), Told::Cancel).ending(false), cancelled);
+        assert_eq!(finish(err(), Told::Drain).ending(false), Ending::Returned);
+        assert_eq!(finish(err(), Told::Stop).ending(false), Ending::Returned);
     }
 
     #[test]
     fn a_panic_is_a_failure_and_in_grace_a_stop() {
         let panic = || How::Panicked(Box::new(failure()));
-        assert_eq!(finish(panic(), Word::None).ending(false), Ending::Failed(failure()));
-        assert_eq!(finish(panic(), Word::Cancel).ending(false), Ending::Cancelled(None));
-        assert_eq!(finish(panic(), Word::Drain).ending(false), Ending::Returned);
+        assert_eq!(finish(panic(), Told::None).ending(false), Ending::Failed(failure()));
+        assert_eq!(finish(panic(), Told::Cancel).ending(false), Ending::Cancelled(None));
+        assert_eq!(finish(panic(), Told::Drain).ending(false), Ending::Returned);
     }
 
     #[test]
     fn a_stop_that_leaves_something_running_is_no_stop() {
-        for word in [Word::Drain, Word::Stop, Word::Cancel] {
+        for word in [Told::Drain, Told::Stop, Told::Cancel] {
             assert_eq!(finish(err(), word).ending(true), Ending::Abandoned);
             assert_eq!(finish(How::Aborted, word).ending(true), Ending::Abandoned);
         }
-        assert_eq!(finish(err(), Word::None).ending(true), Ending::Failed(failure()));
+        assert_eq!(finish(err(), Told::None).ending(true), Ending::Failed(failure()));
     }
 
     /// After an outage longer than a lease the code of an attempt was dropped by its very next
@@ -137,26 +137,26 @@ mod tests {
     #[test]
     fn what_ended_here_untold_is_handed_back() {
         for how in [|| How::Aborted, || How::NeverRan] {
-            assert_eq!(finish(how(), Word::None).ending(false), Ending::Returned);
-            assert_eq!(finish(how(), Word::None).ending(true), Ending::Abandoned);
+            assert_eq!(finish(how(), Told::None).ending(false), Ending::Returned);
+            assert_eq!(finish(how(), Told::None).ending(true), Ending::Abandoned);
         }
     }
 
     #[test]
     fn a_runtime_that_goes_takes_its_code_along() {
         let lost = Ending::Lost { seen: true };
-        assert_eq!(finish(How::Vanished, Word::None).ending(false), lost);
-        assert_eq!(finish(How::Vanished, Word::Drain).ending(false), lost);
-        assert_eq!(finish(How::Vanished, Word::Cancel).ending(false), Ending::Cancelled(None));
+        assert_eq!(finish(How::Vanished, Told::None).ending(false), lost);
+        assert_eq!(finish(How::Vanished, Told::Drain).ending(false), lost);
+        assert_eq!(finish(How::Vanished, Told::Cancel).ending(false), Ending::Cancelled(None));
     }
 
     #[test]
     fn the_rung_tells_how_far_it_was_pushed() {
-        assert_eq!(finish(err(), Word::None).rung(), None);
-        assert_eq!(finish(err(), Word::Cancel).rung(), Some(Rung::Signal));
-        assert_eq!(finish(How::Aborted, Word::Stop).rung(), Some(Rung::Abort));
-        let cut = Finish { is_cut: true, ..finish(How::Aborted, Word::Cancel) };
+        assert_eq!(finish(err(), Told::None).rung(), None);
+        assert_eq!(finish(err(), Told::Cancel).rung(), Some(Rung::Signal));
+        assert_eq!(finish(How::Aborted, Told::Stop).rung(), Some(Rung::Abort));
+        let cut = Finish { is_cut: true, ..finish(How::Aborted, Told::Cancel) };
         assert_eq!(cut.rung(), Some(Rung::Cut));
-        assert_eq!(finish(How::NeverRan, Word::Cancel).rung(), Some(Rung::NeverStarted));
+        assert_eq!(finish(How::NeverRan, Told::Cancel).rung(), Some(Rung::NeverStarted));
     }
 }

@@ -61,7 +61,7 @@ impl Notice {
 
 /// The strongest thing that an attempt was told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Word {
+pub(super) enum Told {
     /// Nothing.
     #[default]
     None,
@@ -128,15 +128,15 @@ impl Orders {
     }
 
     /// The strongest thing that was said.
-    pub(super) fn word(&self) -> Word {
+    pub(super) fn word(&self) -> Told {
         if self.cancel.is_some() {
-            Word::Cancel
+            Told::Cancel
         } else if self.stop.is_some() {
-            Word::Stop
+            Told::Stop
         } else if self.drain.is_some() {
-            Word::Drain
+            Told::Drain
         } else {
-            Word::None
+            Told::None
         }
     }
 
@@ -296,9 +296,9 @@ mod tests {
     fn a_cancel_replaces_a_stop_and_gives_no_new_grace() {
         let mut orders = orders();
         orders.take(stop(), seconds(0));
-        assert_eq!((orders.word(), orders.cause().unwrap().code), (Word::Stop, Code::LeaseLost));
+        assert_eq!((orders.word(), orders.cause().unwrap().code), (Told::Stop, Code::LeaseLost));
         orders.take(cancel("alice", Some(ladder(60, 60, false))), seconds(4));
-        assert_eq!((orders.word(), orders.cause().unwrap().code), (Word::Cancel, Code::Requested));
+        assert_eq!((orders.word(), orders.cause().unwrap().code), (Told::Cancel, Code::Requested));
         assert_eq!(orders.until(), Some(seconds(10)));
         orders.take(stop(), seconds(5));
         assert_eq!(orders.cause().unwrap().code, Code::Requested);
@@ -308,7 +308,7 @@ mod tests {
     fn a_drain_tells_the_code_one_grace_period_before_its_deadline() {
         let mut orders = orders();
         orders.take(drain(30), seconds(0));
-        assert_eq!((orders.word(), orders.is_told()), (Word::Drain, false));
+        assert_eq!((orders.word(), orders.is_told()), (Told::Drain, false));
         assert_eq!(orders.drain_due(), Some(seconds(20)));
         orders.pass(Time(seconds(20).0 - 1));
         assert!(!orders.is_told());
@@ -331,20 +331,20 @@ mod tests {
         let mut orders = orders();
         orders.take(drain(30), seconds(0));
         orders.take(cancel("alice", None), seconds(25));
-        assert_eq!((orders.word(), orders.until()), (Word::Cancel, Some(seconds(30))));
+        assert_eq!((orders.word(), orders.until()), (Told::Cancel, Some(seconds(30))));
     }
 
     #[test]
     fn who_is_cut_off_has_no_grace() {
         let mut orders = orders();
         assert!(orders.take(Notice::Cut { cause: Cause::new(Code::LeaseLost) }, seconds(3)));
-        assert_eq!((orders.word(), orders.until()), (Word::Stop, Some(seconds(3))));
+        assert_eq!((orders.word(), orders.until()), (Told::Stop, Some(seconds(3))));
         let mut told = self::orders();
         told.take(cancel("alice", None), seconds(1));
         assert!(told.take(Notice::Cut { cause: Cause::new(Code::LeaseLost) }, seconds(4)));
         assert_eq!(
             (told.word(), told.until(), told.is_cut()),
-            (Word::Cancel, Some(seconds(4)), true)
+            (Told::Cancel, Some(seconds(4)), true)
         );
     }
 

@@ -21,7 +21,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::shared::Shared;
+use super::shared::AttemptShared;
 
 pub(super) use group::Group;
 pub(crate) use {
@@ -36,7 +36,7 @@ pub use output::OUTPUT_MAX;
 type Exit = Option<Result<ExitStatus, io::ErrorKind>>;
 
 /// Starts a process for an attempt.
-pub(super) fn start(mut command: Command, shared: &Arc<Shared>) -> io::Result<ChildProcess> {
+pub(super) fn start(mut command: Command, shared: &Arc<AttemptShared>) -> io::Result<ChildProcess> {
     if shared.tracked.is_closed() {
         return Err(too_late());
     }
@@ -68,7 +68,7 @@ pub(super) fn start(mut command: Command, shared: &Arc<Shared>) -> io::Result<Ch
 /// A group that its attempt knows of; dropped when the group is over.
 struct Listed {
     group: Arc<Group>,
-    shared: Arc<Shared>,
+    shared: Arc<AttemptShared>,
     _real: Option<Box<dyn Send>>,
 }
 

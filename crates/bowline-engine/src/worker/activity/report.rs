@@ -85,7 +85,7 @@ pub struct Ended {
     pub stopped_at: Option<Time>,
     /// What could not be stopped and runs on.
     pub leak: Option<Leak>,
-    /// How many clones of its context outlived it. They may sit in code that was started behind
+    /// How many clones of its context outlived it. They may work in code that was started behind
     /// the context's back, which nobody can stop or see.
     pub strays: usize,
 }

@@ -6,13 +6,13 @@ use super::{
     ActivityContext,
     cage::{Caged, cage},
     ending::How,
-    shared::Shared,
+    shared::AttemptShared,
 };
 use crate::worker::registry::ActivityCode;
 
 /// Runs the code to its end, whatever that is. However this future ends, `shared` hears of it.
 pub(super) fn run(
-    shared: Arc<Shared>,
+    shared: Arc<AttemptShared>,
     ctx: ActivityContext,
     code: Arc<dyn ActivityCode>,
 ) -> impl Future<Output = ()> + Send {
@@ -22,7 +22,7 @@ pub(super) fn run(
 }
 
 async fn call(
-    shared: Arc<Shared>,
+    shared: Arc<AttemptShared>,
     ctx: ActivityContext,
     code: Arc<dyn ActivityCode>,
     ending: Unsaid,
@@ -43,7 +43,7 @@ async fn call(
 }
 
 /// Dropped unsaid only if the runtime dropped this future.
-struct Unsaid(Arc<Shared>);
+struct Unsaid(Arc<AttemptShared>);
 
 impl Unsaid {
     fn say(self, how: How) {

@@ -17,23 +17,23 @@ use super::{
     Assignment, MayRun, Passing, Probe, Spawn,
     ending::{Finish, How},
     log,
-    notice::{Notice, Orders, Word},
+    notice::{Notice, Orders, Told},
     supervise::Resting,
     tracked::{Kind, Tracked},
 };
 use crate::clock::Clock;
 
 /// Who is asked on the way.
-pub(super) struct Asked {
+pub(super) struct Hooks {
     pub(super) probe: Option<Arc<dyn Probe>>,
     pub(super) may_run: Option<MayRun>,
 }
 
-pub(super) struct Shared {
+pub(super) struct AttemptShared {
     pub(super) assignment: Assignment,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) spawn: Arc<dyn Spawn>,
-    asked: Asked,
+    asked: Hooks,
     pub(super) tracked: Tracked,
     /// The code must stop now.
     pub(super) told: CancellationToken,
@@ -49,10 +49,10 @@ pub(super) struct Shared {
     is_told: AtomicBool,
     /// Alive as long as any clone of the context is.
     pub(super) contexts: Weak<()>,
-    state: Mutex<State>,
+    state: Mutex<AttemptState>,
 }
 
-struct State {
+struct AttemptState {
     orders: Orders,
     observed_at: Option<Time>,
     /// The code was given a token of which nobody knows whether it is looked at.
@@ -69,7 +69,7 @@ struct State {
 
 /// What the supervisor sees when it looks.
 pub(super) struct Look {
-    pub(super) word: Word,
+    pub(super) word: Told,
     pub(super) is_told: bool,
     pub(super) until: Option<Time>,
     pub(super) ladder: Ladder,
@@ -81,16 +81,16 @@ pub(super) struct Look {
     pub(super) has_finished: bool,
 }
 
-impl Shared {
+impl AttemptShared {
     /// `contexts` is what the clones of the context will hold.
     pub(super) fn new(
         assignment: Assignment,
         clock: Arc<dyn Clock>,
         spawn: Arc<dyn Spawn>,
-        asked: Asked,
+        asked: Hooks,
         contexts: Weak<()>,
     ) -> Arc<Self> {
-        let state = State {
+        let state = AttemptState {
             orders: Orders::new(assignment.spec.ladder),
             observed_at: None,
             has_token: false,
@@ -257,7 +257,7 @@ impl Shared {
     /// The code begins; false if it was told to stop before.
     pub(super) fn may_run(&self) -> bool {
         let state = self.state.lock();
-        state.orders.word() == Word::None && !state.is_ended_early
+        state.orders.word() == Told::None && !state.is_ended_early
     }
 
     /// The code has ended.
@@ -288,7 +288,7 @@ impl Shared {
             return false;
         }
         let word = state.orders.word();
-        let stopped = matches!(how, How::Returned(Err(_))) && word == Word::Cancel;
+        let stopped = matches!(how, How::Returned(Err(_))) && word == Told::Cancel;
         if stopped && state.has_token && state.observed_at.is_none() {
             // It held a token and stopped: it has looked at the latest now.
             state.observed_at = Some(now);
@@ -372,7 +372,7 @@ impl Shared {
 
 /// Something that was started through the context; dropped when it has ended.
 pub(super) struct Begun {
-    shared: Arc<Shared>,
+    shared: Arc<AttemptShared>,
     kind: Kind,
 }
 

@@ -13,9 +13,9 @@ use super::{
     ending::{Finish, How},
     ladder::Climb,
     log,
-    notice::Word,
+    notice::Told,
     outbox::Outbox,
-    shared::{Look, Shared},
+    shared::{AttemptShared, Look},
 };
 use crate::{
     clock::Sleep,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub(super) struct Supervisor {
-    shared: Arc<Shared>,
+    shared: Arc<AttemptShared>,
     permit: Option<Permit>,
     /// Counts the code as leaked from its abandonment to its end.
     leaked: Option<StillRunning>,
@@ -47,7 +47,11 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    pub(super) fn new(shared: Arc<Shared>, permit: Permit, reports: mpsc::Sender<Report>) -> Self {
+    pub(super) fn new(
+        shared: Arc<AttemptShared>,
+        permit: Permit,
+        reports: mpsc::Sender<Report>,
+    ) -> Self {
         Self {
             shared,
             permit: Some(permit),
@@ -244,7 +248,7 @@ impl Supervisor {
             self.push_late(finish);
             return self.outbox.push(What::Leaked(leak));
         }
-        let rung = (look.word != Word::None).then_some(Rung::Abandon);
+        let rung = (look.word != Told::None).then_some(Rung::Abandon);
         let ending = match finish {
             Some(finish) => {
                 self.log_finish(&finish);
@@ -291,7 +295,7 @@ impl Supervisor {
 
     /// Each way to end has its own line, and in the grace period its own again.
     fn log_finish(&self, finish: &Finish) {
-        let (assignment, is_told) = (&self.shared.assignment, finish.word != Word::None);
+        let (assignment, is_told) = (&self.shared.assignment, finish.word != Told::None);
         match (&finish.how, is_told) {
             (How::Returned(Ok(_)), false) => log!(debug, assignment, "the code completed"),
             (How::Returned(Ok(_)), true) => {

@@ -18,11 +18,11 @@ pub(super) enum Kind {
 /// What an attempt started and what still runs.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
-    state: Mutex<State>,
+    state: Mutex<TrackedState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TrackedState {
     /// Its code has ended: nothing may be started any more.
     is_closed: bool,
     spawned: usize,
@@ -32,7 +32,7 @@ struct State {
     has_changed: bool,
 }
 
-impl State {
+impl TrackedState {
     fn count(&mut self, kind: Kind) -> &mut usize {
         match kind {
             Kind::Spawned => &mut self.spawned,

@@ -9,10 +9,10 @@ use tokio::sync::{Notify, futures::Notified};
 
 /// Counts the attempts whose code was given up and has not ended. Clones are the same count.
 #[derive(Clone, Debug)]
-pub struct Leaks(Arc<Inner>);
+pub struct Leaks(Arc<LeakCount>);
 
 #[derive(Debug)]
-struct Inner {
+struct LeakCount {
     most: usize,
     count: AtomicUsize,
     fewer: Notify,
@@ -21,7 +21,7 @@ struct Inner {
 impl Leaks {
     /// None yet. From `most` on the worker takes no further work.
     pub fn new(most: usize) -> Self {
-        Self(Arc::new(Inner { most, count: AtomicUsize::new(0), fewer: Notify::new() }))
+        Self(Arc::new(LeakCount { most, count: AtomicUsize::new(0), fewer: Notify::new() }))
     }
 
     /// How many there are now.

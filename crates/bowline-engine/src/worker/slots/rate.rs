@@ -27,12 +27,12 @@ impl Rate {
 /// A rate, and how much of it is used up. It keeps one moment: the one at which everything that
 /// began has been paid for. A start moves it on by an interval and must not move it further than
 /// a span away from now.
-pub(super) struct Pace {
+pub(super) struct Throttle {
     rate: Option<Rate>,
     paid: i128,
 }
 
-impl Pace {
+impl Throttle {
     pub(super) fn new(rate: Option<Rate>, now: Time) -> Self {
         Self { rate, paid: moment(now) }
     }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_span_of_starts_may_come_at_once_and_then_one_per_interval() {
-        let mut pace = Pace::new(Some(Rate::per_second(4)), Time(0));
+        let mut pace = Throttle::new(Some(Rate::per_second(4)), Time(0));
         assert_eq!(pace.take(9, Time(0)), 4);
         assert_eq!(pace.next(), Some(Time(SECOND / 4)));
         assert_eq!(pace.take(9, Time(SECOND / 4 - 1)), 0);
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_start_that_did_not_happen_is_given_back() {
-        let mut pace = Pace::new(Some(Rate::per_second(2)), Time(0));
+        let mut pace = Throttle::new(Some(Rate::per_second(2)), Time(0));
         assert_eq!(pace.take(2, Time(0)), 2);
         pace.give_back();
         assert_eq!(pace.take(2, Time(0)), 1);
@@ -119,10 +119,10 @@ mod tests {
     #[test]
     fn slow_rates_and_odd_ones_lose_nothing() {
         let slow = Rate { count: 1, span: Duration::from_secs(10) };
-        let mut pace = Pace::new(Some(slow), Time(0));
+        let mut pace = Throttle::new(Some(slow), Time(0));
         assert_eq!((pace.take(5, Time(0)), pace.next()), (1, Some(Time(10 * SECOND))));
         let third = Rate::per_second(3);
-        let mut pace = Pace::new(Some(third), Time(0));
+        let mut pace = Throttle::new(Some(third), Time(0));
         assert_eq!(pace.take(3, Time(0)), 3);
         let next = pace.next().unwrap();
         assert_eq!(next, Time(333_334));
@@ -131,16 +131,16 @@ mod tests {
 
     #[test]
     fn no_rate_is_no_limit_and_a_rate_of_none_is_a_closed_door() {
-        let mut open = Pace::new(None, Time(0));
+        let mut open = Throttle::new(None, Time(0));
         assert_eq!((open.take(1_000_000, Time(0)), open.next()), (1_000_000, None));
-        let mut shut = Pace::new(Some(Rate::per_second(0)), Time(0));
+        let mut shut = Throttle::new(Some(Rate::per_second(0)), Time(0));
         assert_eq!((shut.take(1, Time(50 * SECOND)), shut.next()), (0, None));
     }
 
     #[test]
     fn a_faster_rate_counts_at_once() {
         let hour = Rate { count: 1, span: Duration::from_secs(3_600) };
-        let mut pace = Pace::new(Some(hour), Time(0));
+        let mut pace = Throttle::new(Some(hour), Time(0));
         assert_eq!(pace.take(1, Time(0)), 1);
         pace.set(Some(Rate::per_second(10)), Time(0));
         assert_eq!(pace.next(), Some(Time(SECOND / 10)));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bowline_core::{Epoch, Fence, Number, Received, RunId, State, Time, TurnRecord, Version};
 use bowline_replay::Replay;
 
-use super::offer::{Offer, Taken};
-use crate::engine::desk::{TurnDone, TurnLease};
+use super::offer::{Offer, TakenEnds};
+use crate::engine::exchange::{TurnDone, TurnLease};
 
 /// A run that this thread holds.
 pub(super) struct Cached {
@@ -75,12 +75,16 @@ impl Cached {
 
     /// Everything that the next turn is about. Where mail is on its way, ends of attempts wait for
     /// it: they come after it.
-    pub(super) fn take_news(&mut self, now: Time, expects_mail: bool) -> (Vec<Received>, Taken) {
+    pub(super) fn take_news(
+        &mut self,
+        now: Time,
+        expects_mail: bool,
+    ) -> (Vec<Received>, TakenEnds) {
         let mut inbox: Vec<Received> = std::mem::take(&mut self.unread).into_values().collect();
         let last = inbox.last().map_or(self.consumed, |received| received.number);
         let taken = match expects_mail {
-            true => Taken::default(),
-            false => Taken::of(std::mem::take(&mut self.offers)),
+            true => TakenEnds::default(),
+            false => TakenEnds::of(std::mem::take(&mut self.offers)),
         };
         self.carries = !taken.ended.is_empty();
         inbox.extend(taken.received(last, now));

@@ -14,28 +14,28 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::{Threads, Work};
-use crate::{engine::desk::Foreseen, limits};
+use crate::{engine::exchange::OfferedEnd, limits};
 
 /// An end that waits for a turn.
 pub(in crate::worker) struct Offer {
-    waiting: Arc<Mutex<Option<Foreseen>>>,
+    waiting: Arc<Mutex<Option<OfferedEnd>>>,
     written: oneshot::Sender<bool>,
 }
 
 /// Ends that a turn has taken. Dropping them says that they were not written.
 #[derive(Default)]
-pub(super) struct Taken {
-    pub(super) ended: Vec<Foreseen>,
+pub(super) struct TakenEnds {
+    pub(super) ended: Vec<OfferedEnd>,
     answers: Vec<oneshot::Sender<bool>>,
 }
 
-impl Taken {
+impl TakenEnds {
     /// Takes what was not taken back.
     pub(super) fn of(offers: Vec<Offer>) -> Self {
         let mut taken = Self::default();
         for Offer { waiting, written } in offers {
-            if let Some(foreseen) = waiting.lock().take() {
-                taken.ended.push(foreseen);
+            if let Some(offered) = waiting.lock().take() {
+                taken.ended.push(offered);
                 taken.answers.push(written);
             }
         }
@@ -45,7 +45,7 @@ impl Taken {
     /// As messages. They were never in the inbox, so they come after what was, and have no number
     /// of their own. Whether something has come that nobody here knows of, their commit finds out.
     pub(super) fn received(&self, last: Number, at: Time) -> impl Iterator<Item = Received> {
-        let messages = self.ended.iter().map(|foreseen| foreseen.message.clone());
+        let messages = self.ended.iter().map(|offered| offered.message.clone());
         messages.map(move |message| Received { number: last, at, message })
     }
 
@@ -57,7 +57,7 @@ impl Taken {
         }
     }
 
-    pub(super) fn apart(self) -> (Vec<Foreseen>, Vec<oneshot::Sender<bool>>) {
+    pub(super) fn apart(self) -> (Vec<OfferedEnd>, Vec<oneshot::Sender<bool>>) {
         (self.ended, self.answers)
     }
 }
@@ -65,22 +65,22 @@ impl Taken {
 impl Threads {
     /// Offers an end to the thread that holds its run. True if a turn has written it; otherwise
     /// whoever offered it must.
-    pub(in crate::worker) async fn offer(&self, foreseen: Foreseen) -> bool {
-        let run = foreseen.settle.run;
-        let seat = self.seat_of(run);
-        if !seat.shared.holds(run) || seat.shared.is_contended(run, self.core.now()) {
+    pub(in crate::worker) async fn offer(&self, offered: OfferedEnd) -> bool {
+        let run = offered.settle.run;
+        let handle = self.handle_of(run);
+        if !handle.shared.holds(run) || handle.shared.is_contended(run, self.inner.now()) {
             return false;
         }
-        let waiting = Arc::new(Mutex::new(Some(foreseen)));
+        let waiting = Arc::new(Mutex::new(Some(offered)));
         let (written, mut answer) = oneshot::channel();
         let offer = Offer { waiting: waiting.clone(), written };
-        if seat.mailbox.try_send(Work::Ended(run, offer)).is_err() {
+        if handle.mailbox.try_send(Work::Ended(run, offer)).is_err() {
             return false;
         }
         tokio::select! {
             biased;
             written = &mut answer => return written.unwrap_or(false),
-            () = seat.shared.gone.cancelled() => return false,
+            () = handle.shared.gone.cancelled() => return false,
             () = tokio::time::sleep(limits::OFFER) => {}
         }
         if waiting.lock().take().is_some() {
@@ -89,7 +89,7 @@ impl Threads {
         tokio::select! {
             biased;
             written = answer => written.unwrap_or(false),
-            () = seat.shared.gone.cancelled() => false,
+            () = handle.shared.gone.cancelled() => false,
         }
     }
 }

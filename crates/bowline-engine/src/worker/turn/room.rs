@@ -50,7 +50,7 @@ impl Room {
     /// From now on, threads should let go of idle runs: of one, and where there are many places of
     /// a few more, because others will come. Whoever asks stands in the line already: nobody who
     /// comes later has the place that is made.
-    pub(super) fn want(&self) -> Waiter<'_> {
+    pub(super) fn want(&self) -> PlaceWaiter<'_> {
         let mut wanted = self.wanted.lock();
         *wanted += (self.places / 64).clamp(1, limits::CLAIM_RUNS);
         self.waiting.fetch_add(1, Ordering::Release);
@@ -61,7 +61,7 @@ impl Room {
             std::task::Poll::Ready(permit) => Some(permit),
             std::task::Poll::Pending => None,
         };
-        Waiter { room: self, line, first }
+        PlaceWaiter { room: self, line, first }
     }
 
     /// Whether somebody waits for a place: whatever may have become idle is looked at.
@@ -94,14 +94,14 @@ impl Room {
 type Line = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
 
 /// Somebody who waits for a place.
-pub(super) struct Waiter<'r> {
+pub(super) struct PlaceWaiter<'r> {
     room: &'r Room,
     line: Line,
     /// The place, if there was one after all.
     first: Option<Result<OwnedSemaphorePermit, AcquireError>>,
 }
 
-impl Waiter<'_> {
+impl PlaceWaiter<'_> {
     /// Waits for the place that was wanted.
     pub(super) async fn wait(mut self) -> Option<Place> {
         let permit = match self.first.take() {
@@ -112,7 +112,7 @@ impl Waiter<'_> {
     }
 }
 
-impl Drop for Waiter<'_> {
+impl Drop for PlaceWaiter<'_> {
     fn drop(&mut self) {
         let mut wanted = self.room.wanted.lock();
         if self.room.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {

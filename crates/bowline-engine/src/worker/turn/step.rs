@@ -16,18 +16,18 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{Work, thread::Next};
-use crate::engine::Core;
+use crate::engine::EngineInner;
 
-/// Hands the mailbox's work over piece by piece, for as long as the engine lives.
+/// KnownRuns the mailbox's work over piece by piece, for as long as the engine lives.
 pub(super) fn in_step(
-    core: &Arc<Core>,
+    inner: &Arc<EngineInner>,
     mut mailbox: mpsc::Receiver<Work>,
     patience: Duration,
 ) -> Next {
     let (hand_over, work) = sync_channel(1);
     let (say_done, done) = sync_channel(1);
     let mut leader = Leader { hand_over: Some(hand_over), done, patience };
-    core.spawn(async move {
+    inner.spawn(async move {
         while let Some(work) = mailbox.recv().await {
             if !leader.lead(work) {
                 return;

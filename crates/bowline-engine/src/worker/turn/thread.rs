@@ -20,18 +20,18 @@ use super::{
     Work,
     cache::{Cache, Cached},
     crash::CrashFile,
-    offer::{Offer, Taken},
+    handle::{Held, OwnThread, ThreadHandle},
+    offer::{Offer, TakenEnds},
     room::Room,
-    seat::{Held, Seat, Sitting},
     step,
     wait::Waits,
-    watchdog::Leash,
+    watchdog::TurnClock,
 };
 use crate::{
     Error, Result,
     engine::{
-        Core,
-        desk::{Stop, TurnDone, TurnLease},
+        EngineInner,
+        exchange::{Stop, TurnDone, TurnLease},
     },
     limits,
     worker::registry::Workflows,
@@ -39,33 +39,33 @@ use crate::{
 
 /// What a thread begins with.
 pub(super) struct Start {
-    pub(super) core: Arc<Core>,
+    pub(super) inner: Arc<EngineInner>,
     pub(super) workflows: Workflows,
     pub(super) room: Arc<Room>,
     pub(super) crash_file: Arc<CrashFile>,
-    pub(super) leash: Arc<Leash>,
+    pub(super) leash: Arc<TurnClock>,
     pub(super) place: usize,
     /// Set if the runtime is to wait for every piece of work, this long at the most.
     pub(super) in_step: Option<Duration>,
 }
 
-impl Seat {
+impl ThreadHandle {
     pub(super) fn start(start: Start) -> Result<Self> {
         let (mailbox, mut work) = mpsc::channel(limits::THREAD_QUEUE);
-        let seat = Self { mailbox, shared: Arc::default() };
-        let own = Sitting::of(&seat);
+        let handle = Self { mailbox, shared: Arc::default() };
+        let own = OwnThread::of(&handle);
         let next: Next = match start.in_step {
-            Some(patience) => step::in_step(&start.core, work, patience),
+            Some(patience) => step::in_step(&start.inner, work, patience),
             None => {
-                let mut waits = Waits::new(seat.shared.clone());
+                let mut waits = Waits::new(handle.shared.clone());
                 Box::new(move || waits.next(&mut work))
             }
         };
         std::thread::Builder::new()
             .name(format!("bowline-turns-{}", start.place))
-            .spawn(move || sit(start, own, next))
+            .spawn(move || run_thread(start, own, next))
             .map_err(|error| Error::Invalid(format!("a thread could not be started: {error}")))?;
-        Ok(seat)
+        Ok(handle)
     }
 }
 
@@ -73,10 +73,10 @@ impl Seat {
 pub(super) type Next = Box<dyn FnMut() -> Option<Work> + Send>;
 
 /// Users' panics are caught where their code is called. One that gets here is a mistake of ours:
-/// the thread looks stuck to the watchdog then, which seats another one.
-fn sit(start: Start, seat: Sitting, next: Next) {
-    let (shared, leash) = (seat.shared.clone(), start.leash.clone());
-    let (thread, mut next) = (Thread::new(start, seat), next);
+/// the thread looks stuck to the watchdog then, which starts another one.
+fn run_thread(start: Start, handle: OwnThread, next: Next) {
+    let (shared, leash) = (handle.shared.clone(), start.leash.clone());
+    let (thread, mut next) = (Thread::new(start, handle), next);
     // Asking for work says that all before is done, so it goes after the thread and its runs.
     if catch_unwind(AssertUnwindSafe(|| thread.run(&mut next))).is_err() {
         let mut busy = shared.busy.lock();
@@ -88,15 +88,15 @@ fn sit(start: Start, seat: Sitting, next: Next) {
 }
 
 struct Thread {
-    core: Arc<Core>,
+    inner: Arc<EngineInner>,
     workflows: Workflows,
     room: Arc<Room>,
     crash_file: Arc<CrashFile>,
-    leash: Arc<Leash>,
+    leash: Arc<TurnClock>,
     place: usize,
     /// The run whose code it is in.
     inside: Option<RunId>,
-    seat: Sitting,
+    handle: OwnThread,
     cache: Cache,
     /// How often the turn of a run has failed in a row.
     failures: BTreeMap<RunId, u32>,
@@ -107,16 +107,16 @@ struct Thread {
 }
 
 impl Thread {
-    fn new(start: Start, seat: Sitting) -> Self {
+    fn new(start: Start, handle: OwnThread) -> Self {
         Self {
-            core: start.core,
+            inner: start.inner,
             workflows: start.workflows,
             room: start.room,
             crash_file: start.crash_file,
             leash: start.leash,
             place: start.place,
             inside: None,
-            seat,
+            handle,
             cache: Cache::default(),
             failures: BTreeMap::new(),
             burdened: BTreeMap::new(),
@@ -157,7 +157,7 @@ impl Thread {
     }
 
     fn is_given_up(&self) -> bool {
-        self.seat.shared.gone.is_cancelled()
+        self.handle.shared.gone.is_cancelled()
     }
 
     fn claimed(&mut self, lease: TurnLease) {
@@ -196,7 +196,7 @@ impl Thread {
     }
 
     fn inbox(&mut self, run: RunId, inbox: Vec<Received>) {
-        self.seat.shared.expect_mail(run, false);
+        self.handle.shared.expect_mail(run, false);
         if let Some(cached) = self.cache.touch(run) {
             cached.receive(inbox);
             self.turn(run);
@@ -212,7 +212,7 @@ impl Thread {
 
     /// Reads the answers that nobody has woken this thread for.
     fn answered(&mut self) {
-        for (run, fence, done) in self.seat.shared.take_answers() {
+        for (run, fence, done) in self.handle.shared.take_answers() {
             self.committed(run, fence, *done);
         }
     }
@@ -241,13 +241,13 @@ impl Thread {
                 self.let_go(run);
             }
             // The store has refused it for a reason that will not go away by itself.
-            Err(error) if !error.is_race() && !self.core.stopping.is_cancelled() => {
+            Err(error) if !error.is_race() && !self.inner.stopping.is_cancelled() => {
                 self.failed(run, &error.to_string(), false);
             }
             // What the code did in memory is not what history says: only a replay can tell.
             Err(error) => {
                 if cached.carries {
-                    self.seat.shared.contend(run, self.core.now());
+                    self.handle.shared.contend(run, self.inner.now());
                 }
                 tracing::debug!(%run, %error, "the turn was not written; it is replayed");
                 self.let_go(run);
@@ -258,11 +258,11 @@ impl Thread {
     /// What is called when a run's code is woken by something that is in no history. It may be kept
     /// by whoever has the waker, for as long as they like: it holds nobody.
     fn alarm(&self, run: RunId) -> impl Fn() + Send + Sync + 'static {
-        let (core, seat) = (Arc::downgrade(&self.core), self.seat.clone());
+        let (inner, handle) = (Arc::downgrade(&self.inner), self.handle.clone());
         move || {
-            let (Some(core), Some(seat)) = (core.upgrade(), seat.seat()) else { return };
-            core.spawn(async move {
-                let _ = seat.send(Work::Intruded(run)).await;
+            let (Some(inner), Some(handle)) = (inner.upgrade(), handle.handle()) else { return };
+            inner.spawn(async move {
+                let _ = handle.send(Work::Intruded(run)).await;
             });
         }
     }
@@ -274,7 +274,7 @@ impl Thread {
         let Err(fault) = cached.replay.settle() else { return };
         match cached.state.is_some() {
             true => self.failed(run, &fault.to_string(), lasts(&fault)),
-            false if self.seat.shared.want_answer(run) => self.answered(),
+            false if self.handle.shared.want_answer(run) => self.answered(),
             false => {}
         }
     }
@@ -284,7 +284,7 @@ impl Thread {
         let Self { burdened, cache, .. } = self;
         burdened.retain(|run, _| cache.is_burdened(*run));
         if burdened.is_empty() {
-            self.seat.shared.burdened_until.store(0, Ordering::Relaxed);
+            self.handle.shared.burdened_until.store(0, Ordering::Relaxed);
         }
     }
 
@@ -295,15 +295,15 @@ impl Thread {
             return;
         }
         self.burdened.insert(run, Instant::now());
-        let until = self.core.now().after(limits::FORESEEN);
-        self.seat.shared.burdened_until.store(until.0, Ordering::Relaxed);
+        let until = self.inner.now().after(limits::OFFERED_END);
+        self.handle.shared.burdened_until.store(until.0, Ordering::Relaxed);
         if self.put_off.is_zero() {
             return;
         }
-        let (Some(seat), put_off) = (self.seat.seat(), self.put_off) else { return };
-        self.core.spawn(async move {
+        let (Some(handle), put_off) = (self.handle.handle(), self.put_off) else { return };
+        self.inner.spawn(async move {
             tokio::time::sleep(put_off).await;
-            seat.send(Work::Inbox(run, Vec::new())).await;
+            handle.send(Work::Inbox(run, Vec::new())).await;
         });
     }
 
@@ -317,21 +317,21 @@ impl Thread {
             return;
         }
         let Some(cached) = self.cache.find(run) else { return };
-        if cached.is_waiting() && self.seat.shared.want_answer(run) {
+        if cached.is_waiting() && self.handle.shared.want_answer(run) {
             return self.answered();
         }
         if !cached.is_ready() {
             return;
         }
-        let is_owed = self.core.net.is_owed(run, cached.seen());
+        let is_owed = self.inner.net.is_owed(run, cached.seen());
         let expects_mail =
-            (is_owed || self.seat.shared.expects_mail(run)) && !planted(Defect::EndOvertakes);
-        let (inbox, taken) = cached.take_news(self.core.now(), expects_mail);
+            (is_owed || self.handle.shared.expects_mail(run)) && !planted(Defect::EndOvertakes);
+        let (inbox, taken) = cached.take_news(self.inner.now(), expects_mail);
         if inbox.is_empty() {
             return;
         }
         let Some(state) = cached.state.take() else { return };
-        let draft = self.core.draft_of(state, cached.record.clone(), cached.consumed);
+        let draft = self.inner.draft_of(state, cached.record.clone(), cached.consumed);
         self.enter(run);
         let decided = self.decide(run, draft, &inbox);
         self.leave();
@@ -374,7 +374,7 @@ impl Thread {
                 replay.feed(event).map_err(refused)?;
             }
             let fed = draft.events().len();
-            let commands = self.core.name_runs(replay.commands().map_err(refused)?);
+            let commands = self.inner.name_runs(replay.commands().map_err(refused)?);
             draft.complete_turn(commands).map_err(|refusal| (refusal.to_string(), true))?;
             for event in &draft.events()[fed..] {
                 replay.feed(event).map_err(refused)?;
@@ -387,57 +387,57 @@ impl Thread {
         Ok(draft.finish())
     }
 
-    fn commit(&mut self, run: RunId, decided: Decided, taken: Taken) {
+    fn commit(&mut self, run: RunId, decided: Decided, taken: TakenEnds) {
         let Some(cached) = self.cache.find(run) else { return };
         cached.next = Some((decided.record.clone(), decided.consumed));
         let lease = (run, cached.fence, cached.version);
         // Of a thread that nobody reaches any more, nobody wants to hear.
-        let Some(seat) = self.seat.seat() else { return };
-        let (core, room) = (self.core.clone(), self.room.clone());
+        let Some(handle) = self.handle.handle() else { return };
+        let (inner, room) = (self.inner.clone(), self.room.clone());
         let weight = decided.events.iter().map(Event::weight).sum::<u64>();
         let is_small = decided.events.len() <= limits::LENT_EVENTS && weight <= limits::LENT_BYTES;
-        let may_wait = seat.waits() == 0 && is_small;
+        let may_wait = handle.waits() == 0 && is_small;
         let work = async move {
             let (ended, answers) = taken.apart();
             // What is moved until it is polled is small.
-            let done = Box::pin(core.commit_turn(lease, decided, ended)).await;
-            Taken::answer(answers, done.is_ok());
-            seat.answer(&room, run, lease.1, done).await;
+            let done = Box::pin(inner.commit_turn(lease, decided, ended)).await;
+            TakenEnds::answer(answers, done.is_ok());
+            handle.answer(&room, run, lease.1, done).await;
         };
         // The store hears of it from this very thread, and may have it if there is nothing else to
         // do here.
         if !may_wait {
-            return self.core.begin(work);
+            return self.inner.begin(work);
         }
         let mut work = Some(work);
-        self.core
+        self.inner
             .store
-            .lend(&mut || work.take().into_iter().for_each(|work| self.core.begin(work)));
+            .lend(&mut || work.take().into_iter().for_each(|work| self.inner.begin(work)));
     }
 
     /// The turn came to nothing, and nothing was written. A lasting fault parks the run at once,
     /// another one after some tries.
     fn failed(&mut self, run: RunId, reason: &str, lasting: bool) {
         self.cache.remove(run);
-        let Some(held) = self.seat.shared.take(run) else { return };
+        let Some(held) = self.handle.shared.take(run) else { return };
         let failures = self.failures.entry(run).or_default();
         *failures += 1;
         let times = *failures;
         tracing::warn!(%run, %reason, times, "a turn failed");
-        let core = self.core.clone();
+        let inner = self.inner.clone();
         let reason = reason.to_owned();
         if lasting || times >= limits::TURN_FAILURES {
             self.failures.remove(&run);
-            self.core.finish(async move {
+            self.inner.finish(async move {
                 let stop = Stop { failures: times, reason, harms: false };
-                core.park(run, Some(held.fence), stop).await;
+                inner.park(run, Some(held.fence), stop).await;
                 drop(held.place);
             });
         } else {
-            let due = self.core.now().after(limits::STORE_PAUSE * 10 * times);
-            self.core.spawn(async move {
-                core.clock.sleep_until(due).await;
-                release(&core, run, held).await;
+            let due = self.inner.now().after(limits::STORE_PAUSE * 10 * times);
+            self.inner.spawn(async move {
+                inner.clock.sleep_until(due).await;
+                release(&inner, run, held).await;
             });
         }
     }
@@ -452,24 +452,24 @@ impl Thread {
         for run in self.cache.runs() {
             self.let_go(run);
         }
-        for (run, held) in self.seat.shared.take_all() {
-            let core = self.core.clone();
-            self.core.finish(async move { release(&core, run, held).await });
+        for (run, held) in self.handle.shared.take_all() {
+            let inner = self.inner.clone();
+            self.inner.finish(async move { release(&inner, run, held).await });
         }
     }
 
     /// A closed run needs no place any more.
     fn forget(&mut self, run: RunId) {
         self.cache.remove(run);
-        drop(self.seat.shared.take(run));
+        drop(self.handle.shared.take(run));
     }
 
     /// Somebody else may have the run's next turn. False if it was not held any more.
     fn let_go(&mut self, run: RunId) -> bool {
         self.cache.remove(run);
-        let Some(held) = self.seat.shared.take(run) else { return false };
-        let core = self.core.clone();
-        self.core.finish(async move { release(&core, run, held).await });
+        let Some(held) = self.handle.shared.take(run) else { return false };
+        let inner = self.inner.clone();
+        self.inner.finish(async move { release(&inner, run, held).await });
         true
     }
 
@@ -478,15 +478,16 @@ impl Thread {
     /// held any more.
     fn put_down(&mut self, run: RunId) -> bool {
         self.cache.remove(run);
-        let Some(held) = self.seat.shared.take(run) else { return false };
-        let core = self.core.clone();
-        self.core.finish(async move { told(run, core.release_idle(run, held.fence).await, held) });
+        let Some(held) = self.handle.shared.take(run) else { return false };
+        let inner = self.inner.clone();
+        self.inner
+            .finish(async move { told(run, inner.release_idle(run, held.fence).await, held) });
         true
     }
 
     /// The code of a run is about to be called; a thread that is in it already stays there.
     fn enter(&mut self, run: RunId) {
-        *self.seat.shared.busy.lock() = Some((run, self.core.now()));
+        *self.handle.shared.busy.lock() = Some((run, self.inner.now()));
         self.leash.pull();
         if self.inside.replace(run) != Some(run) {
             self.crash_file.enter(self.place, run);
@@ -498,14 +499,14 @@ impl Thread {
         if self.is_given_up() || self.inside.take().is_none() {
             return;
         }
-        *self.seat.shared.busy.lock() = None;
+        *self.handle.shared.busy.lock() = None;
         self.crash_file.leave(self.place);
     }
 
     /// A long history takes its time; code that comes from one event to the next is not stuck.
     fn go_on(&self, run: RunId, event: &Event) {
         if event.id.0.is_multiple_of(limits::REPLAY_LOOKS) && !self.is_given_up() {
-            *self.seat.shared.busy.lock() = Some((run, self.core.now()));
+            *self.handle.shared.busy.lock() = Some((run, self.inner.now()));
         }
     }
 }
@@ -519,8 +520,8 @@ fn lasts(fault: &Fault) -> bool {
 }
 
 /// Gives a lease back, and then the place.
-pub(super) async fn release(core: &Arc<Core>, run: RunId, held: Held) {
-    told(run, core.release(run, held.fence).await, held);
+pub(super) async fn release(inner: &Arc<EngineInner>, run: RunId, held: Held) {
+    told(run, inner.release(run, held.fence).await, held);
 }
 
 fn told(run: RunId, released: Result<()>, held: Held) {
@@ -532,7 +533,7 @@ fn told(run: RunId, released: Result<()>, held: Held) {
     drop(held.place);
 }
 
-impl Core {
+impl EngineInner {
     /// Children and continuations get their run ids here: workflow code cannot draw them.
     fn name_runs(&self, commands: Vec<Command>) -> Vec<Command> {
         let named = commands.into_iter().map(|command| match command {

@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::mpsc::{Receiver, error::TryRecvError};
 
-use super::seat::Shared;
+use super::handle::ThreadShared;
 use crate::limits;
 
 /// The waits of one thread.
@@ -20,11 +20,11 @@ pub(super) struct Waits {
     patience: Duration,
     was_short: bool,
     /// Whether it looks is to be seen here.
-    shared: Arc<Shared>,
+    shared: Arc<ThreadShared>,
 }
 
 impl Waits {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<ThreadShared>) -> Self {
         // A single core has other things to do than to look whether somebody else has done them.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let patience = if cores > 1 { limits::SHORT_WAIT } else { Duration::ZERO };

@@ -8,10 +8,10 @@ use std::sync::{
 
 use bowline_core::{Epoch, Time, Version};
 use bowline_store::{
-    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
-    Committed, Error, Filter, Fired, Hint, Hints, Join, Joined, Leftovers, Listeners, Page,
-    Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled,
-    Shelf, Shelve, Store, Subtree, Sweep, Swept, TakeUp,
+    Answer, Ask, Attest, Attested, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
+    ClaimedActivity, ClaimedRun, Commit, Committed, Error, Filter, Fired, Hint, Hints, Join,
+    Joined, Leftovers, Listeners, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply,
+    Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp,
     memory::{Method, When},
 };
 use parking_lot::Mutex;
@@ -472,15 +472,15 @@ impl Store for Gated {
         self.one(Method::Leftovers, &Call::Other, move |inner| inner.leftovers(subtree), other)
     }
 
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<Version>>> {
         if self.life.is_over() {
             return Box::pin(std::future::pending());
         }
-        self.inner.shelve(puts)
+        self.inner.write_catalog(puts)
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<bowline_store::Item>>> {
-        self.one(Method::Shelf, &Call::Other, move |inner| inner.shelf(shelf), other)
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<bowline_store::Item>>> {
+        self.one(Method::CatalogRead, &Call::Other, move |inner| inner.read_catalog(catalog), other)
     }
 
     fn watch(&self) -> Hints {

@@ -9,10 +9,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{CommitId, Epoch, Message, Number, RunId, Time, Version};
 use bowline_store::{
-    Answer, Ask, Attest, Attested, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Commit,
-    Committed, Error, Filter, Fired, Hints, Item, Join, Joined, Leftovers, Page, Pending, Posted,
-    Posting, Read, Renewal, Renewed, Reply, Result, RunRead, Settle, Settled, Shelf, Shelve, Store,
-    Subtree, Sweep, Swept, TakeUp, Word,
+    Answer, Ask, Attest, Attested, Broadcast, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
+    ClaimedActivity, ClaimedRun, Commit, Committed, Error, Filter, Fired, Hints, Item, Join,
+    Joined, Leftovers, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result,
+    RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp,
 };
 use parking_lot::Mutex;
 
@@ -289,19 +289,19 @@ impl Store for Witness {
         self.inner.leftovers(subtree)
     }
 
-    fn shelve(&self, puts: Vec<Shelve>) -> Answer<Vec<Result<Version>>> {
-        self.inner.shelve(puts)
+    fn write_catalog(&self, puts: Vec<CatalogPut>) -> Answer<Vec<Result<Version>>> {
+        self.inner.write_catalog(puts)
     }
 
-    fn shelf(&self, shelf: Shelf) -> Answer<Result<Vec<Item>>> {
-        self.inner.shelf(shelf)
+    fn read_catalog(&self, catalog: CatalogRead) -> Answer<Result<Vec<Item>>> {
+        self.inner.read_catalog(catalog)
     }
 
     fn watch(&self) -> Hints {
         self.inner.watch()
     }
 
-    fn say(&self, word: Word) {
+    fn say(&self, word: Broadcast) {
         self.inner.say(word);
     }
 

@@ -14,10 +14,8 @@ use temporalio_protos::temporal::api::{
     },
 };
 
-use super::{attributes, number, queue};
+use super::{Kept, attributes, number, queue};
 use crate::translate::{Result, Run, failure, payload, time::limit, word};
-
-type Kept = Option<Attributes>;
 
 pub(super) fn scheduled(e: &ActivityScheduled, kept: Kept, run: Run<'_>) -> Result<Attributes> {
     let spec = &e.spec;

@@ -12,10 +12,8 @@ use temporalio_protos::temporal::api::history::v1::{
     StartChildWorkflowExecutionInitiatedEventAttributes, history_event::Attributes,
 };
 
-use super::{attributes, execution, number, queue, workflow::turn_timeout, workflow_type};
+use super::{Kept, attributes, execution, number, queue, workflow::turn_timeout, workflow_type};
 use crate::translate::{Result, Run, failure, payload, time::run_limit, word};
-
-type Kept = Option<Attributes>;
 
 pub(super) fn initiated(e: &ChildInitiated, kept: Kept, run: Run<'_>) -> Result<Attributes> {
     let spec = &e.spec;

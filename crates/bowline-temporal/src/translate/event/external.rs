@@ -13,10 +13,8 @@ use temporalio_protos::temporal::api::history::v1::{
     SignalExternalWorkflowExecutionInitiatedEventAttributes, history_event::Attributes,
 };
 
-use super::{attributes, number, target};
+use super::{Kept, attributes, number, target};
 use crate::translate::{Result, Run, payload, word};
-
-type Kept = Option<Attributes>;
 
 pub(super) fn cancel_initiated(
     e: &ExternalCancelInitiated,

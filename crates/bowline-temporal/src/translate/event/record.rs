@@ -6,10 +6,8 @@ use temporalio_protos::temporal::api::history::v1::{
     WorkflowPropertiesModifiedEventAttributes, history_event::Attributes,
 };
 
-use super::{attributes, number};
+use super::{Kept, attributes, number};
 use crate::translate::{Result, failure, payload};
-
-type Kept = Option<Attributes>;
 
 pub(super) fn marker(e: &MarkerRecorded, kept: Kept) -> Result<Attributes> {
     Ok(attributes!(

@@ -6,10 +6,8 @@ use temporalio_protos::temporal::api::history::v1::{
     history_event::Attributes,
 };
 
-use super::{attributes, number};
+use super::{Kept, attributes, number};
 use crate::translate::time;
-
-type Kept = Option<Attributes>;
 
 pub(super) fn started(e: &TimerStarted, kept: Kept) -> Attributes {
     attributes!(

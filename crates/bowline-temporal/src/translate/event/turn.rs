@@ -14,10 +14,8 @@ use temporalio_protos::temporal::api::{
     taskqueue::v1::TaskQueue,
 };
 
-use super::{attributes, number, queue};
+use super::{Kept, attributes, number, queue};
 use crate::translate::{Result, Run, failure, read_option, time, word};
-
-type Kept = Option<Attributes>;
 
 pub(super) fn scheduled(e: &TurnScheduled, kept: Kept, run: Run<'_>) -> Attributes {
     let mut task_queue = queue(&e.queue, run);

@@ -13,10 +13,8 @@ use temporalio_protos::temporal::api::{
     update::v1 as wire,
 };
 
-use super::{attributes, number};
+use super::{Kept, attributes, number};
 use crate::translate::{Result, failure, payload};
-
-type Kept = Option<Attributes>;
 
 pub(super) fn admitted(e: &UpdateAdmitted, kept: Kept) -> Result<Attributes> {
     let before = match &kept {

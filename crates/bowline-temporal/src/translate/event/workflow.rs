@@ -15,14 +15,12 @@ use temporalio_protos::temporal::api::history::v1::{
     WorkflowExecutionTimedOutEventAttributes, history_event::Attributes,
 };
 
-use super::{attributes, execution, number, queue, run_id, workflow_type};
+use super::{Kept, attributes, execution, number, queue, run_id, workflow_type};
 use crate::translate::{
     Result, Run, failure, payload,
     time::{self, limit, run_limit},
     word,
 };
-
-type Kept = Option<Attributes>;
 
 pub(super) fn started(e: &WorkflowStarted, kept: Kept, run: Run<'_>) -> Result<Attributes> {
     let of_parent = |text: &str| e.parent.as_ref().map(|_| text.to_owned()).unwrap_or_default();

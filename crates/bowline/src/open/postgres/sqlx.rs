@@ -14,7 +14,7 @@ macro_rules! driver {
     ($core:ident, $postgres:ident, $sql:expr) => {
         use std::{pin::Pin, sync::Arc};
 
-        use bowline_postgres::{Bound, Cells, Guest, Unanswered};
+        use bowline_postgres::{AppTransaction, Bound, Cells, Unanswered};
         use tokio::sync::Mutex;
         use $core::{
             arguments::Arguments,
@@ -33,7 +33,7 @@ macro_rules! driver {
         use super::Raw;
         use crate::{
             ClientError,
-            open::postgres::guest::{Pending, put},
+            open::postgres::app_transaction::{Pending, put},
             transaction::Request,
         };
 
@@ -60,7 +60,7 @@ macro_rules! driver {
         /// The connection of a transaction, one statement at a time.
         struct Lent<'t>(Mutex<&'t mut PgConnection>);
 
-        impl Guest for Lent<'_> {
+        impl AppTransaction for Lent<'_> {
             fn query<'q>(
                 &'q self,
                 sql: &'q str,

@@ -2,7 +2,7 @@
 
 use tokio_postgres_0_7::{Error, Transaction};
 
-use super::guest::{Pending, put};
+use super::app_transaction::{Pending, put};
 use crate::{ClientError, transaction::Request};
 
 impl crate::Transaction for Transaction<'_> {

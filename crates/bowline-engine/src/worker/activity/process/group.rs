@@ -18,12 +18,12 @@ pub(in crate::worker::activity) struct Group {
     leader: Pid,
     child: u32,
     mark: ProcessMark,
-    state: Mutex<State>,
+    state: Mutex<GroupState>,
     killed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct GroupState {
     is_killed: bool,
     /// The leash has been waited for: the number may belong to others.
     is_over: bool,
@@ -33,7 +33,7 @@ impl Group {
     /// The group that `leader` leads and `child` has joined; neither has been waited for.
     pub(super) fn new(leader: Pid, child: u32) -> Self {
         let mark = ProcessMark::of(leader.as_raw_nonzero().get(), child);
-        let state = Mutex::new(State::default());
+        let state = Mutex::new(GroupState::default());
         Self { leader, child, mark, state, killed: Condvar::new() }
     }
 

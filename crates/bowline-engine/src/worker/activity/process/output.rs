@@ -14,9 +14,9 @@ use super::Group;
 pub const OUTPUT_MAX: u64 = 16 * 1024 * 1024;
 
 /// What is being read.
-pub(super) struct Reading(Option<oneshot::Receiver<io::Result<Vec<u8>>>>);
+pub(super) struct PipeReader(Option<oneshot::Receiver<io::Result<Vec<u8>>>>);
 
-impl Reading {
+impl PipeReader {
     /// Everything that was written.
     pub(super) async fn bytes(self) -> io::Result<Vec<u8>> {
         let Some(receiver) = self.0 else { return Ok(Vec::new()) };
@@ -25,11 +25,11 @@ impl Reading {
 }
 
 /// Reads a pipe, if there is one. Whoever writes too much is killed.
-pub(super) fn read<R>(pipe: Option<R>, group: &Arc<Group>) -> io::Result<Reading>
+pub(super) fn read<R>(pipe: Option<R>, group: &Arc<Group>) -> io::Result<PipeReader>
 where
     R: Read + Send + 'static,
 {
-    let Some(pipe) = pipe else { return Ok(Reading(None)) };
+    let Some(pipe) = pipe else { return Ok(PipeReader(None)) };
     let (sender, receiver) = oneshot::channel();
     let group = Arc::clone(group);
     let work = move || {
@@ -47,5 +47,5 @@ where
         let _ = sender.send(end);
     };
     thread::Builder::new().name("bowline-output".to_owned()).spawn(work)?;
-    Ok(Reading(Some(receiver)))
+    Ok(PipeReader(Some(receiver)))
 }

@@ -4,7 +4,7 @@ use bowline_core::{Name, Payload, RunId};
 use bowline_replay::Replay;
 
 use super::{
-    super::{Answer, Cold},
+    super::{Cold, NativeAnswer},
     Thread,
 };
 
@@ -16,7 +16,7 @@ impl Thread {
         run: RunId,
         name: &Name,
         input: Option<Payload>,
-    ) -> Option<Answer> {
+    ) -> Option<NativeAnswer> {
         self.enter(run);
         let cached = self.cache.touch(run).filter(|cached| cached.state.is_some());
         let answer = match cached {

@@ -18,13 +18,13 @@ use bowline_store::{
     AttemptHit, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, HolderKind, Read, TakeUp,
     Want,
 };
-pub(crate) use bowline_store::{AttemptRef, Foreseen, Heartbeat, Proof, Settle, Sighting};
+pub(crate) use bowline_store::{AttemptRef, Heartbeat, OfferedEnd, Proof, Settle, Sighting};
 use parking_lot::RwLock;
 
 use super::{
-    Core,
+    EngineInner,
     fence::Sent,
-    net::Owed,
+    net::UnreadInboxes,
     recover::Claimed,
     run::events,
     submit::{Patience, TurnCommit},
@@ -35,16 +35,16 @@ use crate::{Error, Result};
 /// Where the local worker sits, if there is one. It leaves when the engine closes: worker and
 /// engine hold each other, and would keep the store open for ever.
 #[derive(Default)]
-pub(crate) struct Place(RwLock<Option<Arc<dyn Local>>>);
+pub(crate) struct WorkerLink(RwLock<Option<Arc<dyn LocalWorker>>>);
 
-impl Place {
+impl WorkerLink {
     /// The worker, while it is there.
-    pub(crate) fn get(&self) -> Option<Arc<dyn Local>> {
+    pub(crate) fn get(&self) -> Option<Arc<dyn LocalWorker>> {
         self.0.read().clone()
     }
 
-    /// Seats the worker; false if another one sits there.
-    pub(crate) fn take(&self, local: Arc<dyn Local>) -> bool {
+    /// Registers the worker; false if another one is there.
+    pub(crate) fn take(&self, local: Arc<dyn LocalWorker>) -> bool {
         let mut place = self.0.write();
         let free = place.is_none();
         if free {
@@ -61,24 +61,24 @@ impl Place {
 
 /// Sends the worker away if the runtime ends before anybody has closed the engine: with nobody left
 /// to work, what the store holds for this process is let go of with the last handle.
-pub(crate) async fn watch_over(core: Arc<Core>) {
-    struct Leaves(Option<Arc<Core>>);
+pub(crate) async fn watch_over(inner: Arc<EngineInner>) {
+    struct Leaves(Option<Arc<EngineInner>>);
     impl Drop for Leaves {
         fn drop(&mut self) {
-            if let Some(core) = &self.0 {
-                core.stopping.cancel();
-                core.local.leave();
+            if let Some(inner) = &self.0 {
+                inner.stopping.cancel();
+                inner.local.leave();
             }
         }
     }
-    let mut leaves = Leaves(Some(core.clone()));
-    core.stopping.cancelled().await;
+    let mut leaves = Leaves(Some(inner.clone()));
+    inner.stopping.cancelled().await;
     // Whoever closes the engine, or kills it, does that when it is time.
     leaves.0 = None;
 }
 
 /// The local worker, as the engine sees it. Calls return at once.
-pub(crate) trait Local: Send + Sync {
+pub(crate) trait LocalWorker: Send + Sync {
     /// A run that it holds has messages.
     fn inbox_grew(&self, run: RunId);
     /// A run that nobody holds waits in a queue.
@@ -106,7 +106,7 @@ pub(crate) trait Local: Send + Sync {
     /// These could not be passed on: keep them, unless there is newer word.
     fn give_back(&self, reports: Reports);
     /// Hints may have been lost: look for work, and into these inboxes.
-    fn look(&self, owed: Owed);
+    fn look(&self, unread: UnreadInboxes);
     /// An attempt is not its own any more.
     fn lost(&self, attempt: AttemptRef);
     /// Nothing that it has under this epoch, or an older one, is its own any more: it is forgotten,
@@ -218,7 +218,7 @@ impl AttemptEnd {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Takes runs that wait for a turn. A run whose history does not read is parked, so that it
     /// holds up nobody else.
     pub(crate) async fn claim_turns(
@@ -280,7 +280,7 @@ impl Core {
         self: &Arc<Self>,
         lease: (RunId, Fence, Version),
         decided: Decided,
-        ended: Vec<Foreseen>,
+        ended: Vec<OfferedEnd>,
     ) -> Result<TurnDone> {
         let (run, fence, expected) = lease;
         let fence = Some(fence);
@@ -323,7 +323,7 @@ impl Core {
     /// Ends an attempt. Nobody else can: a store that is out of reach is waited for.
     pub(crate) async fn settle(&self, end: AttemptEnd) -> Result<Step> {
         let settle = end.report(self.now());
-        // Said first, so that there is no moment in which the attempt is over and nobody knows
+        // PeerNews first, so that there is no moment in which the attempt is over and nobody knows
         // that its code is not.
         let runs_on = Settle { ending: Ending::RunsOn, ..settle.clone() };
         let settles = Some(runs_on).filter(|_| end.runs_on).into_iter().chain([settle]);

@@ -1,4 +1,4 @@
-//! Errands: what one member asks of another by name, as a question in the store. The answer comes
+//! Requests: what one member asks of another by name, as a question in the store. The answer comes
 //! soon, or the other one is gone.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use minicbor::{Decode, Encode};
 
 use crate::{
     engine::{
-        Core,
+        EngineInner,
         remote::{QueryAnswer, Question},
     },
     limits,
@@ -17,7 +17,7 @@ use crate::{
 
 /// What a member is asked to do.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
-pub(crate) enum Errand {
+pub(crate) enum PeerRequest {
     /// A worker has come for a question that stands alone.
     #[n(0)]
     Take {
@@ -66,7 +66,7 @@ pub(crate) enum Errand {
     },
 }
 
-/// How an errand went.
+/// How a request went.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub(crate) enum Went {
     /// There is no such thing any more.
@@ -99,19 +99,19 @@ impl Went {
     }
 }
 
-/// Does errands of other members, until the engine stops.
-pub(crate) async fn run(core: Arc<Core>) {
+/// Does requests of other members, until the engine stops.
+pub(crate) async fn run(inner: Arc<EngineInner>) {
     let mut replies = Vec::new();
     loop {
         if replies.is_empty() {
-            core.bells.asked.notified().await;
+            inner.bells.asked.notified().await;
         }
         let given = std::mem::take(&mut replies);
-        let epoch = core.epoch();
-        let answered = core.retrying(|| core.store.answer(epoch, given.clone())).await;
-        match core.heed(epoch, answered) {
+        let epoch = inner.epoch();
+        let answered = inner.retrying(|| inner.store.answer(epoch, given.clone())).await;
+        match inner.heed(epoch, answered) {
             Ok(pending) => {
-                replies = pending.into_iter().map(|pending| core.carry_out(pending.ask)).collect();
+                replies = pending.into_iter().map(|pending| inner.carry_out(pending.ask)).collect();
             }
             // Whoever waits for these gives up, and tries again.
             Err(error) => tracing::warn!(%error, "questions of other members were not answered"),
@@ -119,14 +119,14 @@ pub(crate) async fn run(core: Arc<Core>) {
     }
 }
 
-impl Core {
-    /// Sends an errand; none if nobody has done it in time.
-    pub(crate) async fn run_errand(&self, to: Epoch, errand: Errand) -> Option<Went> {
+impl EngineInner {
+    /// Sends a request; none if nobody has done it in time.
+    pub(crate) async fn ask_peer(&self, to: Epoch, request: PeerRequest) -> Option<Went> {
         let ask = Ask {
             id: AskId(self.draw()),
             to: AskTarget::Member(to),
-            body: AskBody::Control(Payload::wire(codec::encode(&errand))),
-            deadline: self.now().after(limits::ERRAND),
+            body: AskBody::Control(Payload::wire(codec::encode(&request))),
+            deadline: self.now().after(limits::PEER_REQUEST),
         };
         let deadline = ask.deadline;
         let reply = tokio::select! {
@@ -140,32 +140,36 @@ impl Core {
             }
             Ok(_) => None,
             Err(error) => {
-                tracing::debug!(%error, member = to.0, "an errand did not get through");
+                tracing::debug!(%error, member = to.0, "an request did not get through");
                 None
             }
         }
     }
 
     fn carry_out(self: &Arc<Self>, ask: Ask) -> Reply {
-        let errand = match &ask.body {
-            AskBody::Control(body) => codec::decode::<Errand>(body.bytes.as_slice()).ok(),
+        let request = match &ask.body {
+            AskBody::Control(body) => codec::decode::<PeerRequest>(body.bytes.as_slice()).ok(),
             _ => None,
         };
-        let went = match errand {
-            Some(Errand::Take { run, id }) => self.queries.give(run, id, self.now()),
-            Some(Errand::Board { run, ids, serial }) => self.queries.give_along(run, &ids, serial),
-            Some(Errand::Answer { run, id, answer }) => {
+        let went = match request {
+            Some(PeerRequest::Take { run, id }) => self.queries.give(run, id, self.now()),
+            Some(PeerRequest::Board { run, ids, serial }) => {
+                self.queries.give_along(run, &ids, serial)
+            }
+            Some(PeerRequest::Answer { run, id, answer }) => {
                 match self.queries.answer(run, id, answer) {
                     true => Went::Done,
                     false => Went::Nowhere,
                 }
             }
-            Some(Errand::Refusal { run, update }) => match self.updates.refused(run, &update) {
-                Some(why) => Went::Refused(why),
-                None => Went::Nowhere,
-            },
+            Some(PeerRequest::Refusal { run, update }) => {
+                match self.updates.refused(run, &update) {
+                    Some(why) => Went::Refused(why),
+                    None => Went::Nowhere,
+                }
+            }
             None => {
-                let why = Failure::new("this member does not know such errands");
+                let why = Failure::new("this member does not know such requests");
                 return Reply { id: ask.id, answer: Err(why) };
             }
         };

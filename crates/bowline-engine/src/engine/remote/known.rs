@@ -4,7 +4,7 @@
 //! In:    what a commit has left of a run, if nothing waits for it; attempts that were handed out.
 //! Out:   the same, to whoever decides next, and only once.
 //! Never: the truth. A commit names the version that it was decided on, and the ends of attempts
-//!        what they were foreseen as: what somebody else has written since makes it a conflict,
+//!        what they were expected to be: what somebody else has written since makes it a conflict,
 //!        and the run is read.
 
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use bowline_core::{
     ActivityLive, ActivitySpec, Birth, Draft, Event, EventId, Fields, Number, Received, RunId,
     State, TurnRecord, Version,
 };
-use bowline_store::{Foreseen, Head, Read, Recent, RunRead, Settle};
+use bowline_store::{Head, OfferedEnd, Read, Recent, RunRead, Settle};
 use parking_lot::Mutex;
 
 use super::{Eager, RemoteActivity};
 use crate::{
     Result,
     engine::{
-        Core,
+        EngineInner,
         run::{events, state_after},
         submit::{Patience, TurnCommit},
     },
@@ -29,7 +29,7 @@ use crate::{
 
 /// A remote run as it stands.
 #[derive(Debug)]
-pub(crate) struct AtHand {
+pub(crate) struct KnownRun {
     pub(crate) version: Version,
     pub(crate) consumed: Number,
     pub(crate) record: TurnRecord,
@@ -42,7 +42,7 @@ pub(crate) struct AtHand {
     pub(crate) asked: u64,
 }
 
-impl AtHand {
+impl KnownRun {
     /// A run that has only just begun.
     pub(crate) fn born(birth: Birth) -> Result<Self> {
         let (head, _) = Head::born(&birth)?;
@@ -79,39 +79,39 @@ pub(crate) struct Decision {
     /// The newest part of history before it.
     pub(crate) events: Vec<Event>,
     /// Ends of attempts that it knows before the store does.
-    pub(crate) ended: Vec<Foreseen>,
+    pub(crate) ended: Vec<OfferedEnd>,
     pub(crate) patience: Patience,
 }
 
 /// Runs, and attempts in workers' hands, of the last decisions.
 #[derive(Debug, Default)]
-pub(crate) struct Hands {
-    runs: Mutex<Recent<RunId, Box<AtHand>, { limits::HAND_RUNS }>>,
+pub(crate) struct KnownRuns {
+    runs: Mutex<Recent<RunId, Box<KnownRun>, { limits::HAND_RUNS }>>,
     attempts: Mutex<Recent<(RunId, EventId), Out, { limits::HAND_ATTEMPTS }>>,
 }
 
 /// An attempt as its worker got it.
 type Out = (ActivitySpec, ActivityLive);
 
-impl Hands {
+impl KnownRuns {
     /// A run to decide about, if it is at hand.
-    pub(crate) fn take(&self, run: RunId) -> Option<AtHand> {
-        self.runs.lock().take(&run).map(|hand| *hand)
+    pub(crate) fn take(&self, run: RunId) -> Option<KnownRun> {
+        self.runs.lock().take(&run).map(|known| *known)
     }
 
     /// Keeps a run for the next decision: an open one for which nothing waits, and only as much of
     /// its history as a worker that has the run in its cache does not know.
-    pub(crate) fn keep(&self, mut hand: AtHand) {
-        let is_native = hand.state.rules().is_native();
-        if is_native || !hand.state.status.is_open() || !hand.inbox.is_empty() {
+    pub(crate) fn keep(&self, mut known: KnownRun) {
+        let is_native = known.state.rules().is_native();
+        if is_native || !known.state.status.is_open() || !known.inbox.is_empty() {
             return;
         }
-        let known = hand.state.last_started;
-        hand.events.retain(|event| event.id > known);
-        let input = hand.state.started.input.as_ref().map_or(0, |input| input.len() as u64);
-        let bytes = input + hand.events.iter().map(Event::weight).sum::<u64>();
-        if hand.events.len() <= limits::HAND_EVENTS && bytes <= limits::HAND_BYTES {
-            self.runs.lock().put(hand.state.run, Box::new(hand));
+        let last_started = known.state.last_started;
+        known.events.retain(|event| event.id > last_started);
+        let input = known.state.started.input.as_ref().map_or(0, |input| input.len() as u64);
+        let bytes = input + known.events.iter().map(Event::weight).sum::<u64>();
+        if known.events.len() <= limits::HAND_EVENTS && bytes <= limits::HAND_BYTES {
+            self.runs.lock().put(known.state.run, Box::new(known));
         }
     }
 
@@ -138,17 +138,17 @@ impl Hands {
     }
 
     /// What a report of an attempt's end will tell its run, as far as is known here.
-    pub(crate) fn foresee(&self, report: &Settle) -> Option<Foreseen> {
+    pub(crate) fn offer_end(&self, report: &Settle) -> Option<OfferedEnd> {
         let (spec, live) = self.attempts.lock().take(&(report.run, report.activity))?;
-        Foreseen::new(&spec, &live, report.clone())
+        OfferedEnd::new(&spec, &live, report.clone())
     }
 }
 
-impl Core {
+impl EngineInner {
     /// Reads a run in order to decide about it.
-    pub(crate) async fn fetch(&self, run: RunId) -> Result<AtHand> {
+    pub(crate) async fn fetch(&self, run: RunId) -> Result<KnownRun> {
         let asked = self.queries.asked();
-        AtHand::of(&self.read(Read::state(run)).await?, asked)
+        KnownRun::of(&self.read(Read::state(run)).await?, asked)
     }
 
     /// Writes a decision about a remote run; gives it back as it stands then, and what a worker has
@@ -157,7 +157,7 @@ impl Core {
         self: &Arc<Self>,
         decision: Decision,
         eager: Option<&Eager>,
-    ) -> Result<(AtHand, Vec<RemoteActivity>)> {
+    ) -> Result<(KnownRun, Vec<RemoteActivity>)> {
         let Decision { draft, expected, mut events, ended, patience } = decision;
         let asked = self.queries.asked();
         let decided = draft.finish();
@@ -165,8 +165,8 @@ impl Core {
         events.extend(decided.events.iter().cloned());
         let turn = TurnCommit { run, fence: None, expected, decided, ended, release: false };
         let (committed, state, taken) = self.commit_for(turn, patience, eager).await?;
-        taken.iter().for_each(|activity| self.hands.out(activity));
+        taken.iter().for_each(|activity| self.known_runs.out(activity));
         let (version, inbox) = (committed.version, committed.unread);
-        Ok((AtHand { version, consumed, record, state, events, inbox, asked }, taken))
+        Ok((KnownRun { version, consumed, record, state, events, inbox, asked }, taken))
     }
 }

@@ -1,6 +1,6 @@
-//! Who has the pen writes. Most of the time that is the writer's own thread; a thread that waits
-//! for the answer to its own call may have it for that one call, if nobody else wants anything
-//! written: then no thread has to be woken to do it.
+//! Whoever has the writer writes. Most of the time that is the writer's own thread; a thread that
+//! waits for the answer to its own call may borrow it for that one call, if nobody else wants
+//! anything written: then no thread has to be woken to do it.
 //!
 //! In:    threads with a call.
 //! Out:   the writer, to one of them at a time.
@@ -15,9 +15,9 @@ use parking_lot::Mutex;
 
 use crate::{call::Call, limits, writer::Writer};
 
-/// The pen of a store.
+/// The writer of a store, to be borrowed by one thread at a time.
 #[derive(Default)]
-pub(crate) struct Pen {
+pub(crate) struct WriterLoan {
     /// None before the writer has come, while it writes, and once it has gone: also because it
     /// panicked, and what it remembers may not be what is in the file.
     writer: Mutex<Option<Writer>>,
@@ -25,15 +25,15 @@ pub(crate) struct Pen {
     sent: AtomicUsize,
 }
 
-/// Calls of a thread that has a pen, and whose pen that is.
-type Calls = (*const Pen, Vec<Box<dyn Call>>);
+/// Calls of a thread that has borrowed a writer, and whose writer that is.
+type Calls = (*const WriterLoan, Vec<Box<dyn Call>>);
 
 thread_local! {
-    /// Set while this thread has a pen.
+    /// Set while this thread has borrowed a writer.
     static OWN: RefCell<Option<Calls>> = const { RefCell::new(None) };
 }
 
-impl Pen {
+impl WriterLoan {
     /// The writer has come.
     pub(crate) fn give(&self, writer: Writer) {
         *self.writer.lock() = Some(writer);
@@ -63,7 +63,7 @@ impl Pen {
         self.sent.fetch_sub(orders, Ordering::SeqCst);
     }
 
-    /// Keeps a call for this thread, if it has this pen; gives it back if not.
+    /// Keeps a call for this thread, if it has borrowed this writer; gives it back if not.
     pub(crate) fn keep(&self, call: Box<dyn Call>) -> Option<Box<dyn Call>> {
         OWN.with_borrow_mut(|own| match own {
             Some((whose, calls)) if std::ptr::eq(*whose, self) => {
@@ -98,12 +98,12 @@ impl Pen {
 struct Own;
 
 impl Own {
-    /// None if the thread has a pen already.
-    fn begin(pen: &Pen) -> Option<Self> {
+    /// None if the thread has borrowed one already.
+    fn begin(loan: &WriterLoan) -> Option<Self> {
         OWN.with_borrow_mut(|own| match own {
             Some(_) => None,
             None => {
-                *own = Some((std::ptr::from_ref(pen), Vec::new()));
+                *own = Some((std::ptr::from_ref(loan), Vec::new()));
                 Some(Self)
             }
         })

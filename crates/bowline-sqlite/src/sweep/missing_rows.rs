@@ -7,16 +7,16 @@ use rusqlite::params;
 use super::Room;
 use crate::{
     activity::Activity,
-    aside::Found,
     blob::int,
+    damaged::Found,
     db::Outcome,
-    owed::{Planned, debts},
+    missing_rows::{Planned, read_missing},
     tx::Tx,
 };
 
-/// True if rows are still owed.
+/// True if rows are still missing.
 pub(super) fn materialise(tx: &mut Tx<'_>, room: &mut Room, found: &mut Found) -> Outcome<bool> {
-    let owing: Vec<RunId> = tx.mind.index.owing().collect();
+    let owing: Vec<RunId> = tx.memory.index.owing().collect();
     for id in owing {
         let paid = pay(tx, id, room, found.now);
         match found.step(tx, id, paid)? {
@@ -25,7 +25,7 @@ pub(super) fn materialise(tx: &mut Tx<'_>, room: &mut Room, found: &mut Found) -
             // It owes on: marks must wait for their rows.
             None => continue,
         }
-        tx.mind.owed.forget(id);
+        tx.memory.missing_rows.forget(id);
         tx.change(Change::Paid(id));
     }
     Ok(false)
@@ -35,8 +35,8 @@ pub(super) fn materialise(tx: &mut Tx<'_>, room: &mut Room, found: &mut Found) -
 fn pay(tx: &mut Tx<'_>, id: RunId, room: &mut Room, now: Time) -> Outcome<bool> {
     let Some(run) = tx.find(id)? else { return Ok(true) };
     let key = run.key();
-    for debt in debts(tx.db, id, key)? {
-        let planned = tx.mind.owed.of(tx.db, id, key, &debt)?;
+    for missing in read_missing(tx.db, id, key)? {
+        let planned = tx.memory.missing_rows.of(tx.db, id, key, &missing)?;
         let chunk: Vec<Planned> = planned.drain(..planned.len().min(room.0)).collect();
         let next = planned.front().map(|planned| planned.number);
         for Planned { number, spec, live } in chunk {
@@ -49,12 +49,12 @@ fn pay(tx: &mut Tx<'_>, id: RunId, room: &mut Room, now: Time) -> Outcome<bool> 
         }
         match next {
             Some(next) => {
-                let values = params![int(next.0), key, int(debt.next.0)];
+                let values = params![int(next.0), key, int(missing.next.0)];
                 tx.db.run("UPDATE owed SET next = ? WHERE run = ? AND next = ?", values)?;
                 return Ok(false);
             }
             None => {
-                let values = params![key, int(debt.next.0)];
+                let values = params![key, int(missing.next.0)];
                 tx.db.run("DELETE FROM owed WHERE run = ? AND next = ?", values)?;
             }
         }

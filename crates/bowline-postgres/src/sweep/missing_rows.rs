@@ -3,23 +3,23 @@
 use bowline_core::{RunId, Time};
 use futures_util::future::BoxFuture;
 
-use super::Room;
+use super::RowBudget;
 use crate::{
     activity::Activity,
-    aside::Found,
     blob,
+    damaged::Found,
     db::{Db, Outcome, Value},
     fault::Fault,
-    owed::{Planned, plan},
+    missing_rows::{Planned, plan},
     shared::Shared,
     tx::Tx,
     work,
 };
 
-/// True if rows are still owed.
+/// True if rows are still missing.
 pub(super) async fn materialise(
     shared: &Shared,
-    room: &mut Room,
+    room: &mut RowBudget,
     found: &mut Found,
 ) -> Outcome<bool> {
     let mut unreadable = None;
@@ -74,12 +74,12 @@ fn pay<'t>(tx: &'t mut Tx<'_>, paying: &'t Paying) -> BoxFuture<'t, Outcome<usiz
         if tx.find(id).await?.is_none() {
             return Ok(0);
         }
-        let Some(debt) = tx.debts(id).await?.first().cloned() else { return Ok(0) };
+        let Some(missing) = tx.missing_rows(id).await?.first().cloned() else { return Ok(0) };
         let marks = tx.marks(id).await?.to_vec();
-        let known = tx.shared.owed.lock().recall(id, debt.next);
+        let known = tx.shared.missing_rows.lock().recall(id, missing.next);
         let mut planned = match known {
             Some(planned) => planned,
-            None => plan(tx.db, id, &debt).await?,
+            None => plan(tx.db, id, &missing).await?,
         };
         let chunk: Vec<Planned> = planned.drain(..planned.len().min(room)).collect();
         let next = planned.front().map(|planned| planned.number);
@@ -91,9 +91,9 @@ fn pay<'t>(tx: &'t mut Tx<'_>, paying: &'t Paying) -> BoxFuture<'t, Outcome<usiz
                 false => tx.add(Activity::new(id, number, spec, live), now),
             }
         }
-        tx.pay(id, debt.first, next);
+        tx.pay(id, missing.first, next);
         // If this is not written after all, what is remembered does not fit, and is read again.
-        tx.shared.owed.lock().keep(id, planned);
+        tx.shared.missing_rows.lock().keep(id, planned);
         Ok(rows)
     })
 }

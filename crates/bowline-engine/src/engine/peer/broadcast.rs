@@ -1,4 +1,4 @@
-//! Words: small, to everybody, and as good as a hint.
+//! Broadcasts: small, to everybody, and as good as a hint.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use bowline_core::{
     AskId, Blob, CancelActivity, Cause, Code, ControlQueue, Epoch, EventId, Namespace, Queue,
     RunId, Time, UpdateId,
 };
-use bowline_store::Word;
+use bowline_store::Broadcast;
 use minicbor::{Decode, Encode};
 
-use super::Errand;
-use crate::engine::{Core, remote::Poll};
+use super::PeerRequest;
+use crate::engine::{EngineInner, remote::Poll};
 
 /// What one member says to all others.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
-pub(crate) enum Said {
+pub(crate) enum PeerNews {
     /// A question waits at the member that its id names.
     #[n(0)]
     Question {
@@ -108,39 +108,39 @@ pub(crate) enum Said {
     },
 }
 
-impl Core {
+impl EngineInner {
     /// Says something to all other members.
-    pub(crate) fn say(&self, said: &Said) {
+    pub(crate) fn say(&self, said: &PeerNews) {
         // What is too long is not said, and found later.
-        if let Some(word) = Word::new(bowline_core::codec::encode(said)) {
+        if let Some(word) = Broadcast::new(bowline_core::codec::encode(said)) {
             self.store.say(word);
         }
     }
 
     /// Another member has said something. What does not read is a newer one's.
-    pub(crate) fn hears(self: &Arc<Self>, word: &Word) {
-        let Ok(said) = bowline_core::codec::decode::<Said>(word.bytes()) else { return };
+    pub(crate) fn hears(self: &Arc<Self>, word: &Broadcast) {
+        let Ok(said) = bowline_core::codec::decode::<PeerNews>(word.bytes()) else { return };
         match said {
-            Said::Question { run, id, at } => {
+            PeerNews::Question { run, id, at } => {
                 self.queries.hears(run, id, at.clone(), self.now());
                 if let Some(queue) = at {
                     self.polls.turn_waits(run.namespace, &queue);
                 }
             }
-            Said::Answered { run, id } => self.queries.over(run, id),
-            Said::Refused { run, update, by } => self.learn_refusal(run, update, by),
-            Said::Stop { control, run, activity, attempt, at, why } => {
+            PeerNews::Answered { run, id } => self.queries.over(run, id),
+            PeerNews::Refused { run, update, by } => self.learn_refusal(run, update, by),
+            PeerNews::Stop { control, run, activity, attempt, at, why } => {
                 let cause = Cause::new(why);
                 let notice =
                     CancelActivity { run, activity, attempt, cause, decided_at: at, cancel: false };
                 self.control.pass_on(&control, notice);
             }
-            Said::Listens { worker, control } => self.control.learn(&worker, &control),
-            Said::Polls(poll) => self.crew.hears(&poll, self.now()),
-            Said::Beats { namespace, worker, said } => {
-                self.crew.beats(namespace, worker, said, self.now());
+            PeerNews::Listens { worker, control } => self.control.learn(&worker, &control),
+            PeerNews::Polls(poll) => self.workers.hears(&poll, self.now()),
+            PeerNews::Beats { namespace, worker, said } => {
+                self.workers.beats(namespace, worker, said, self.now());
             }
-            Said::Left { worker } => self.control.left(&worker),
+            PeerNews::Left { worker } => self.control.left(&worker),
         }
     }
 
@@ -149,13 +149,13 @@ impl Core {
         if !self.updates.is_awaited(run, &update) {
             return;
         }
-        let core = self.clone();
+        let inner = self.clone();
         self.spawn(async move {
-            let errand = Errand::Refusal { run, update: update.clone() };
+            let request = PeerRequest::Refusal { run, update: update.clone() };
             if let Some(stage) =
-                core.run_errand(by, errand).await.and_then(|answer| answer.refusal())
+                inner.ask_peer(by, request).await.and_then(|answer| answer.refusal())
             {
-                core.updates.tell(run, &update, &stage);
+                inner.updates.tell(run, &update, &stage);
             }
         });
     }

@@ -1,4 +1,4 @@
-//! Rows that are owed: activities of a wide commit, whose events stand in history already.
+//! Rows that are missing: activities of a wide commit, whose events stand in history already.
 //!
 //! The events are read and decoded once; what is left of them is remembered between sweeps.
 
@@ -17,8 +17,8 @@ use crate::{
 
 /// What one commit owes.
 #[derive(Clone, Debug)]
-pub(crate) struct Debt {
-    /// The first of them, which names the debt.
+pub(crate) struct MissingRows {
+    /// The first of them, which names the missing.
     pub(crate) first: EventId,
     /// Activities before this one have their rows.
     pub(crate) next: EventId,
@@ -28,27 +28,32 @@ pub(crate) struct Debt {
     pub(crate) ranges: Ranges,
 }
 
-impl Debt {
-    /// Whether the row of an activity is still owed.
+impl MissingRows {
+    /// Whether the row of an activity is still missing.
     pub(crate) fn covers(&self, activity: EventId) -> bool {
         activity >= self.next && self.ranges.contains(activity)
     }
 
-    /// Every activity whose row is still owed.
+    /// Every activity whose row is still missing.
     pub(crate) fn ids(&self) -> impl Iterator<Item = EventId> {
         self.ranges.ids().skip_while(|id| *id < self.next)
     }
 }
 
 /// What a run owes.
-pub(crate) async fn debts(db: Db<'_>, run: RunId) -> Outcome<Vec<Debt>> {
+pub(crate) async fn read_missing(db: Db<'_>, run: RunId) -> Outcome<Vec<MissingRows>> {
     let sql = "SELECT first, next, at, bytes FROM @owed \
                WHERE namespace = $1 AND run = $2 ORDER BY first";
     let rows = db.rows(sql, &[&blob::space(run), &blob::uuid(run)]).await?;
     rows.iter()
         .map(|row| {
             let (first, next) = (EventId(number(row, 0)?), EventId(number(row, 1)?));
-            Ok(Debt { first, next, at: Time(row.try_get(2)?), ranges: blob::open(run, row, 3)? })
+            Ok(MissingRows {
+                first,
+                next,
+                at: Time(row.try_get(2)?),
+                ranges: blob::open(run, row, 3)?,
+            })
         })
         .collect()
 }
@@ -64,10 +69,10 @@ pub(crate) struct Planned {
 /// What is left of the events of runs that owe. A memory, never the truth: what is taken from it
 /// is compared with what the row says is next.
 #[derive(Default)]
-pub(crate) struct Owed(HashMap<RunId, VecDeque<Planned>>);
+pub(crate) struct MissingRowsMemory(HashMap<RunId, VecDeque<Planned>>);
 
-impl Owed {
-    /// The next activities of a debt, if they are remembered.
+impl MissingRowsMemory {
+    /// The next activities of a missing, if they are remembered.
     pub(crate) fn recall(&mut self, run: RunId, next: EventId) -> Option<VecDeque<Planned>> {
         let planned = self.0.remove(&run)?;
         let fits = planned.front().is_some_and(|first| first.number == next);
@@ -81,20 +86,24 @@ impl Owed {
     }
 }
 
-/// The activities of a debt, the next one first, from their events.
-pub(crate) async fn plan(db: Db<'_>, run: RunId, debt: &Debt) -> Outcome<VecDeque<Planned>> {
-    let last = debt.ranges.ranges().last().map_or(debt.next, |range| range.last);
+/// The activities of a missing, the next one first, from their events.
+pub(crate) async fn plan(
+    db: Db<'_>,
+    run: RunId,
+    missing: &MissingRows,
+) -> Outcome<VecDeque<Planned>> {
+    let last = missing.ranges.ranges().last().map_or(missing.next, |range| range.last);
     let sql = "SELECT first, last, bytes FROM @history \
                WHERE namespace = $1 AND run = $2 AND first <= $3 AND last >= $4 ORDER BY first";
     let values: [crate::db::Value<'_>; 4] =
-        [&blob::space(run), &blob::uuid(run), &int(last.0), &int(debt.next.0)];
+        [&blob::space(run), &blob::uuid(run), &int(last.0), &int(missing.next.0)];
     let mut planned = VecDeque::new();
     for row in db.rows(sql, &values).await? {
         let batch = batch(&row)?;
         let events = batch.events().map_err(|corrupt| Fault::corrupt(run, corrupt))?;
-        for event in events.into_iter().filter(|event| debt.covers(event.id)) {
+        for event in events.into_iter().filter(|event| missing.covers(event.id)) {
             let EventKind::ActivityScheduled(scheduled) = event.kind else { continue };
-            let live = ActivityLive::queued(debt.at, debt.at);
+            let live = ActivityLive::queued(missing.at, missing.at);
             planned.push_back(Planned { number: event.id, spec: scheduled.spec, live });
         }
     }

@@ -1,7 +1,7 @@
 //! Runs that do not read are put where people see them and nobody else is held up by them.
 
 use bowline_core::{Epoch, EventId, GaveUp, Parked, RunId, Time};
-use bowline_store::{Aside, Error};
+use bowline_store::{DamagedRun, Error};
 
 use crate::{
     blob::{self, int},
@@ -15,7 +15,7 @@ use crate::{
 /// Runs that were set aside, and when.
 pub(crate) struct Found {
     pub(crate) now: Time,
-    pub(crate) runs: Vec<Aside>,
+    pub(crate) runs: Vec<DamagedRun>,
 }
 
 impl Found {
@@ -64,7 +64,7 @@ impl Found {
     }
 
     pub(crate) fn tell(&mut self, run: RunId, reason: String) {
-        self.runs.push(Aside { run, reason });
+        self.runs.push(DamagedRun { run, reason });
     }
 }
 
@@ -152,7 +152,7 @@ pub(crate) async fn put_off(shared: &Shared, id: RunId, now: Time) -> Outcome<()
                INSERT INTO @alarms (due, namespace, run, what, limits) \
                SELECT DISTINCT $4::int8, namespace, run, what, limits FROM gone \
                ON CONFLICT DO NOTHING";
-    let later = now.after(Aside::PAUSE);
+    let later = now.after(DamagedRun::PAUSE);
     let values: [Value<'_>; 4] = [&blob::space(id), &blob::uuid(id), &now.0, &later.0];
     Db::own(&lent, shared).change(sql, &values).await.map(drop)
 }

@@ -3,12 +3,12 @@
 use bowline_core::Version;
 
 use super::Data;
-use crate::{Error, Item, Result, Shelf, Shelve, Which};
+use crate::{CatalogPut, CatalogRead, Error, Item, Result, Which};
 
 impl Data {
-    pub(super) fn shelve(&mut self, put: Shelve) -> Result<Version> {
+    pub(super) fn write_catalog(&mut self, put: CatalogPut) -> Result<Version> {
         put.check()?;
-        let key = (put.shelf, put.name);
+        let key = (put.catalog, put.name);
         let found = self.rows.items.get(&key).map(|item| item.version);
         if found != put.expected {
             return Err(Error::Conflict);
@@ -24,14 +24,14 @@ impl Data {
         Ok(version)
     }
 
-    pub(super) fn shelf(&self, shelf: &Shelf) -> Vec<Item> {
-        let items = self.rows.items.range((shelf.shelf.clone(), String::new())..);
-        let items = items.take_while(|((own, _), _)| *own == shelf.shelf);
-        let items = items.filter(|((_, name), _)| match &shelf.which {
+    pub(super) fn read_catalog(&self, catalog: &CatalogRead) -> Vec<Item> {
+        let items = self.rows.items.range((catalog.catalog.clone(), String::new())..);
+        let items = items.take_while(|((own, _), _)| *own == catalog.catalog);
+        let items = items.filter(|((_, name), _)| match &catalog.which {
             Which::All => true,
             Which::After(after) => name > after,
             Which::Named(one) => name == one,
         });
-        items.map(|(_, item)| item.clone()).take(shelf.limit).collect()
+        items.map(|(_, item)| item.clone()).take(catalog.limit).collect()
     }
 }

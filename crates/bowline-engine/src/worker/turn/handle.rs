@@ -18,16 +18,16 @@ use super::{
     Work,
     room::{Place, Room},
 };
-use crate::{Result, engine::desk::TurnDone, limits};
+use crate::{Result, engine::exchange::TurnDone, limits};
 
 /// How to reach a thread. Clones reach the same one.
 #[derive(Clone)]
-pub(super) struct Seat {
+pub(super) struct ThreadHandle {
     pub(super) mailbox: mpsc::Sender<Work>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ThreadShared>,
 }
 
-impl Seat {
+impl ThreadHandle {
     /// Gives the thread something to do. False if it is gone: then it has let go of its runs.
     pub(super) async fn send(&self, work: Work) -> bool {
         tokio::select! {
@@ -43,7 +43,7 @@ impl Seat {
     }
 
     /// How far the thread is behind, about: a turn that has taken long will take longer, and one
-    /// that will is foreseen.
+    /// that will is expected.
     pub(super) fn behind(&self, now: Time) -> Duration {
         let busy = *self.shared.busy.lock();
         let busy = busy.map_or(Duration::ZERO, |(_, since)| now.since(since));
@@ -79,38 +79,38 @@ impl Seat {
 }
 
 /// What became of a run's commit under a lease.
-type Answer = (RunId, Fence, Box<Result<TurnDone>>);
+type CommitAnswer = (RunId, Fence, Box<Result<TurnDone>>);
 
 /// Answers that the thread was not woken for: one at most for each run that it holds.
 #[derive(Default)]
 struct Answers {
-    left: Vec<Answer>,
+    left: Vec<CommitAnswer>,
     /// Runs that have their next turn when the answer comes: for those the thread is woken.
     wanted: BTreeSet<RunId>,
 }
 
 /// The same for the thread itself: it ends when nobody else can reach it.
 #[derive(Clone)]
-pub(super) struct Sitting {
+pub(super) struct OwnThread {
     mailbox: mpsc::WeakSender<Work>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ThreadShared>,
 }
 
-impl Sitting {
-    pub(super) fn of(seat: &Seat) -> Self {
-        Self { mailbox: seat.mailbox.downgrade(), shared: seat.shared.clone() }
+impl OwnThread {
+    pub(super) fn of(handle: &ThreadHandle) -> Self {
+        Self { mailbox: handle.mailbox.downgrade(), shared: handle.shared.clone() }
     }
 
     /// How to reach it; none if nobody does any more.
-    pub(super) fn seat(&self) -> Option<Seat> {
+    pub(super) fn handle(&self) -> Option<ThreadHandle> {
         let mailbox = self.mailbox.upgrade()?;
-        Some(Seat { mailbox, shared: self.shared.clone() })
+        Some(ThreadHandle { mailbox, shared: self.shared.clone() })
     }
 }
 
 /// What others may see of a thread.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct ThreadShared {
     /// The run whose code is running, and since when.
     pub(super) busy: Mutex<Option<(RunId, Time)>>,
     /// One of its runs will take its time to let go of what it had, probably by then; zero if none.
@@ -134,10 +134,10 @@ pub(super) struct Held {
     pub(super) place: Place,
 }
 
-impl Shared {
+impl ThreadShared {
     /// Leaves an answer; gives it back if the thread must be woken: also because its run is idle
     /// with it, and somebody waits for the place.
-    fn leave(&self, answer: Answer, is_calm: bool, room: &Room) -> Option<Answer> {
+    fn leave(&self, answer: CommitAnswer, is_calm: bool, room: &Room) -> Option<CommitAnswer> {
         // Looked at under the lock: whoever waits has the thread look here after having said so.
         let mut answers = self.answers.lock();
         if answers.wanted.remove(&answer.0) || !is_calm || room.is_short() {
@@ -158,7 +158,7 @@ impl Shared {
     }
 
     /// What was left.
-    pub(super) fn take_answers(&self) -> Vec<Answer> {
+    pub(super) fn take_answers(&self) -> Vec<CommitAnswer> {
         std::mem::take(&mut self.answers.lock().left)
     }
 
@@ -234,7 +234,7 @@ mod tests {
     /// told the run's thread of anything any more.
     #[test]
     fn late_word_of_a_start_takes_no_newer_lease_away() {
-        let (shared, room) = (Shared::default(), Room::new(2));
+        let (shared, room) = (ThreadShared::default(), Room::new(2));
         let run = RunId::default();
         let lease = |counter| Fence { epoch: Epoch(1), counter };
         let hold = |fence| {

@@ -7,7 +7,7 @@ use super::{
     turn::{Turn, cause, signal, spec},
     world::{World, heartbeat},
 };
-use crate::{ClaimedActivity, Error, Foreseen, Posted, Proof, Renewal, Settle};
+use crate::{ClaimedActivity, Error, OfferedEnd, Posted, Proof, Renewal, Settle};
 
 fn begun(world: &World<'_>) -> ClaimedActivity {
     let run = world.start(&format!("run-{}", world.id()));
@@ -15,15 +15,15 @@ fn begun(world: &World<'_>) -> ClaimedActivity {
     world.claim_one()
 }
 
-fn foreseen(world: &World<'_>, claimed: &ClaimedActivity) -> Foreseen {
+fn offered(world: &World<'_>, claimed: &ClaimedActivity) -> OfferedEnd {
     let result = Ending::Completed(Some(Payload::json("7")));
     let report = world.settling(claimed, result);
-    Foreseen::new(&claimed.spec, &claimed.live, report).expect("a result ends an activity")
+    OfferedEnd::new(&claimed.spec, &claimed.live, report).expect("a result ends an activity")
 }
 
-fn turn(world: &World<'_>, claimed: &ClaimedActivity, foreseen: Foreseen) -> Turn {
+fn turn(world: &World<'_>, claimed: &ClaimedActivity, offered: OfferedEnd) -> Turn {
     let mut turn = world.turn(claimed.run);
-    turn.commit.ended.push(foreseen);
+    turn.commit.ended.push(offered);
     turn
 }
 
@@ -32,8 +32,8 @@ pub fn an_end_is_written_with_the_decision(harness: &dyn Harness) {
     let mut world = World::new(harness);
     let claimed = begun(&world);
     let before = world.head(claimed.run);
-    let done = world.commit(turn(&world, &claimed, foreseen(&world, &claimed)));
-    let done = done.expect("it is as foreseen");
+    let done = world.commit(turn(&world, &claimed, offered(&world, &claimed)));
+    let done = done.expect("it is as offered");
     assert_eq!(done.unread, [], "no message was sent");
     let after = world.head(claimed.run);
     assert_eq!((after.inbox, after.next_event), (before.inbox, before.next_event.plus(1)));
@@ -48,9 +48,9 @@ pub fn an_end_is_written_with_the_decision(harness: &dyn Harness) {
 pub fn an_end_may_close_its_run(harness: &dyn Harness) {
     let world = World::new(harness);
     let claimed = begun(&world);
-    let mut last = turn(&world, &claimed, foreseen(&world, &claimed));
+    let mut last = turn(&world, &claimed, offered(&world, &claimed));
     last.close(Status::Completed);
-    world.commit(last).expect("it is as foreseen");
+    world.commit(last).expect("it is as offered");
     assert_eq!(world.head(claimed.run).status, Status::Completed);
     assert_eq!(world.rows(claimed.run), []);
 }
@@ -59,9 +59,9 @@ pub fn an_end_may_close_its_run(harness: &dyn Harness) {
 pub fn a_repeated_decision_counts_once(harness: &dyn Harness) {
     let world = World::new(harness);
     let claimed = begun(&world);
-    let first = turn(&world, &claimed, foreseen(&world, &claimed));
+    let first = turn(&world, &claimed, offered(&world, &claimed));
     let again = first.clone();
-    let version = world.commit(first).expect("it is as foreseen").version;
+    let version = world.commit(first).expect("it is as offered").version;
     assert_eq!(world.commit(again).expect("it is done").version, version);
 }
 
@@ -70,7 +70,7 @@ pub fn a_repeated_decision_counts_once(harness: &dyn Harness) {
 pub fn what_was_acknowledged_first_comes_first(harness: &dyn Harness) {
     let world = World::new(harness);
     let claimed = begun(&world);
-    let seen = foreseen(&world, &claimed);
+    let seen = offered(&world, &claimed);
     let decided = turn(&world, &claimed, seen.clone());
     world.post(claimed.run, signal("hello", "r")).expect("the run is open");
     let (head, rows) = (world.head(claimed.run), world.rows(claimed.run));
@@ -80,7 +80,7 @@ pub fn what_was_acknowledged_first_comes_first(harness: &dyn Harness) {
     let knowing = world.commit(turn(&world, &claimed, seen)).expect("it knows of the signal");
     assert_eq!(knowing.unread, [], "the signal was read");
     let claimed = begun(&world);
-    let Foreseen { settle, message: end } = foreseen(&world, &claimed);
+    let OfferedEnd { settle, message: end } = offered(&world, &claimed);
     world.post(claimed.run, signal("hello", "r")).expect("the run is open");
     assert_eq!(world.report(settle).step, Step::Ended);
     let inbox = world.inbox(claimed.run);
@@ -93,7 +93,7 @@ pub fn what_was_acknowledged_first_comes_first(harness: &dyn Harness) {
 pub fn a_dropped_message_is_not_overtaken(harness: &dyn Harness) {
     let world = World::new(harness);
     let claimed = begun(&world);
-    let mut decided = turn(&world, &claimed, foreseen(&world, &claimed));
+    let mut decided = turn(&world, &claimed, offered(&world, &claimed));
     let posted = world.post(claimed.run, Message::FireTimer(EventId(1)));
     let Ok(Posted::Delivered(_, number)) = posted else { panic!("{posted:?}") };
     decided.commit.forgotten.push(number);
@@ -102,7 +102,7 @@ pub fn a_dropped_message_is_not_overtaken(harness: &dyn Harness) {
 }
 
 /// An attempt that was cancelled, has said something, was reported, or belongs to somebody else is
-/// not what was foreseen. The decision is refused whole.
+/// not what was offered. The decision is refused whole.
 pub fn what_is_not_as_foreseen_is_a_conflict(harness: &dyn Harness) {
     let mut world = World::new(harness);
     type Meanwhile = fn(&World<'_>, &ClaimedActivity);
@@ -121,15 +121,15 @@ pub fn what_is_not_as_foreseen_is_a_conflict(harness: &dyn Harness) {
     };
     for meanwhile in [cancelled, spoken, reported] {
         let claimed = begun(&world);
-        let seen = foreseen(&world, &claimed);
+        let seen = offered(&world, &claimed);
         meanwhile(&world, &claimed);
         refused(&world, &claimed, seen);
     }
     let claimed = begun(&world);
-    let seen = foreseen(&world, &claimed);
+    let seen = offered(&world, &claimed);
     let other = Fence { epoch: Epoch(0), counter: 7 };
     let wrong = Settle { proof: Proof::Native(other), ..seen.settle.clone() };
-    refused(&world, &claimed, Foreseen { settle: wrong, ..seen.clone() });
+    refused(&world, &claimed, OfferedEnd { settle: wrong, ..seen.clone() });
     let stranger = begun(&world);
     refused(&world, &stranger, seen.clone());
     world.reopen();
@@ -137,7 +137,7 @@ pub fn what_is_not_as_foreseen_is_a_conflict(harness: &dyn Harness) {
     refused(&world, &claimed, seen);
 }
 
-fn refused(world: &World<'_>, claimed: &ClaimedActivity, seen: Foreseen) {
+fn refused(world: &World<'_>, claimed: &ClaimedActivity, seen: OfferedEnd) {
     let (head, rows) = (world.head(claimed.run), world.rows(claimed.run));
     let refused = world.commit(turn(world, claimed, seen));
     assert!(matches!(refused, Err(Error::Conflict)), "{refused:?}");

@@ -7,7 +7,7 @@
 use std::pin::Pin;
 
 use bowline_engine::store::Error;
-use bowline_postgres::Guest;
+use bowline_postgres::AppTransaction;
 
 use crate::{ClientError, transaction::Request};
 
@@ -15,14 +15,17 @@ use crate::{ClientError, transaction::Request};
 pub(crate) type Pending<'t, T> = Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send + 't>>;
 
 /// Puts a request into the transaction that a connection of the caller's is in.
-pub(crate) async fn put<T>(guest: &dyn Guest, request: Request<T>) -> Result<T, ClientError> {
+pub(crate) async fn put<T>(
+    app: &dyn AppTransaction,
+    request: Request<T>,
+) -> Result<T, ClientError> {
     let (bowline, posting, read) = request.into_parts()?;
     let Some(database) = &bowline.joint().database else {
         let why = "the state is not in a Postgres database that `Bowline::open` opened, so \
                    your transaction cannot change it";
         return Err(ClientError::Invalid(why.to_owned()));
     };
-    let posted = database.post_in(guest, std::slice::from_ref(&posting)).await;
+    let posted = database.post_in(app, std::slice::from_ref(&posting)).await;
     let posted = posted.and_then(|posted| {
         posted.into_iter().next().ok_or_else(|| Error::Backend("no answer to a posting".into()))
     });

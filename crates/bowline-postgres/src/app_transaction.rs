@@ -12,7 +12,7 @@ use tokio_postgres::{
 };
 
 /// A connection with a transaction open on it, both the caller's.
-pub trait Guest: Send + Sync {
+pub trait AppTransaction: Send + Sync {
     /// Sends one statement, and gives all rows that it is answered with, column by column, in the
     /// database's binary format.
     fn query<'q>(
@@ -43,7 +43,7 @@ pub struct Unanswered {
     pub text: String,
 }
 
-impl Guest for Transaction<'_> {
+impl AppTransaction for Transaction<'_> {
     fn query<'q>(
         &'q self,
         sql: &'q str,

@@ -57,7 +57,7 @@ pub(crate) fn work(options: &Options) {
 }
 
 /// What a child has said.
-enum Word {
+enum Broadcast {
     Line(usize, String),
     /// It ended.
     End(usize),
@@ -93,8 +93,8 @@ pub(crate) fn lead(options: &Options) -> ExitCode {
     let (began, mut said, mut sum) = (Instant::now(), Instant::now(), Sum::default());
     while hands.iter().any(|hand| !hand.is_done) {
         match heard.recv_timeout(PROGRESS) {
-            Ok(Word::Line(worker, line)) => hear(&mut hands[worker], &line, &mut sum),
-            Ok(Word::End(worker)) if !hands[worker].is_done => {
+            Ok(Broadcast::Line(worker, line)) => hear(&mut hands[worker], &line, &mut sum),
+            Ok(Broadcast::End(worker)) if !hands[worker].is_done => {
                 let at = hands[worker].at;
                 broke(&mut sum, at, "every world comes to an end", "its process did not");
                 let left = (options.from + options.seeds).saturating_sub(at + options.workers);
@@ -128,7 +128,7 @@ fn hand(
     worker: usize,
     from: u64,
     seeds: u64,
-    words: &mpsc::SyncSender<Word>,
+    words: &mpsc::SyncSender<Broadcast>,
 ) -> Hand {
     let program = std::env::current_exe().expect("a program knows where it is");
     let mut command = Command::new(program);
@@ -149,9 +149,9 @@ fn hand(
     thread::spawn(move || {
         for line in BufReader::new(out).lines().map_while(Result::ok) {
             // Nobody listens after the last seed.
-            let _ = words.send(Word::Line(worker, line));
+            let _ = words.send(Broadcast::Line(worker, line));
         }
-        let _ = words.send(Word::End(worker));
+        let _ = words.send(Broadcast::End(worker));
     });
     Hand { child, at: from, since: Instant::now(), is_done: false }
 }

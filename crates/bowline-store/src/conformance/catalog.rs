@@ -7,23 +7,28 @@ use super::{
     wait::block_on,
     world::{World, refused},
 };
-use crate::{Error, Item, Result, Shelf, Shelve, Which};
+use crate::{CatalogPut, CatalogRead, Error, Item, Result, Which};
 
 fn put(world: &World<'_>, name: &str, expected: Option<u64>, says: Option<&str>) -> Result<u64> {
-    let put = Shelve {
-        shelf: "names".into(),
+    let put = CatalogPut {
+        catalog: "names".into(),
         name: name.into(),
         expected: expected.map(Version),
         bytes: says.map(|says| Blob::from(says.as_bytes())),
     };
-    let mut answers = block_on(world.store().shelve(vec![put]));
+    let mut answers = block_on(world.store().write_catalog(vec![put]));
     assert_eq!(answers.len(), 1, "each item has its answer");
     answers.remove(0).map(|version| version.0)
 }
 
-fn read(world: &World<'_>, shelf: &str, which: Which, limit: usize) -> Vec<(String, u64, String)> {
-    let shelf = Shelf { shelf: shelf.into(), which, limit };
-    let items = block_on(world.store().shelf(shelf)).expect("a shelf is read");
+fn read(
+    world: &World<'_>,
+    catalog: &str,
+    which: Which,
+    limit: usize,
+) -> Vec<(String, u64, String)> {
+    let catalog = CatalogRead { catalog: catalog.into(), which, limit };
+    let items = block_on(world.store().read_catalog(catalog)).expect("a catalog is read");
     let text = |item: Item| {
         let says = String::from_utf8_lossy(item.bytes.as_slice()).into_owned();
         (item.name, item.version.0, says)
@@ -31,7 +36,7 @@ fn read(world: &World<'_>, shelf: &str, which: Which, limit: usize) -> Vec<(Stri
     items.into_iter().map(text).collect()
 }
 
-/// What was put on a shelf is there after a crash, in the order of names.
+/// What was put on a catalog is there after a crash, in the order of names.
 pub fn a_shelf_keeps_what_was_put_there(harness: &dyn Harness) {
     let mut world = World::new(harness);
     assert_eq!(read(&world, "names", Which::All, 10), []);
@@ -44,7 +49,7 @@ pub fn a_shelf_keeps_what_was_put_there(harness: &dyn Harness) {
     assert_eq!(read(&world, "names", Which::After("a".into()), 2), ["b", "c"].map(line));
     assert_eq!(read(&world, "names", Which::Named("c".into()), 9), ["c"].map(line));
     assert_eq!(read(&world, "names", Which::Named("d".into()), 9), []);
-    assert_eq!(read(&world, "other", Which::All, 10), [], "shelves do not see each other");
+    assert_eq!(read(&world, "other", Which::All, 10), [], "catalogs do not see each other");
 }
 
 /// Whoever changes an item names the version that was seen; everybody else tries again.
@@ -71,15 +76,15 @@ pub fn an_item_is_taken_away(harness: &dyn Harness) {
 /// What no store keeps is refused, and the others of its batch are not disturbed.
 pub fn an_item_that_is_not_acceptable_changes_nothing(harness: &dyn Harness) {
     let world = World::new(harness);
-    let item = |name: &str, bytes: usize| Shelve {
-        shelf: "names".into(),
+    let item = |name: &str, bytes: usize| CatalogPut {
+        catalog: "names".into(),
         name: name.into(),
         expected: None,
         bytes: Some(vec![b'x'; bytes].into()),
     };
     let long = "n".repeat(1_001);
     let batch = vec![item("", 1), item(&long, 1), item("large", 2 * 1024 * 1024 + 1), item("a", 1)];
-    let mut answers = block_on(world.store().shelve(batch));
+    let mut answers = block_on(world.store().write_catalog(batch));
     assert_eq!(answers.pop().map(|last| last.expect("it is acceptable")), Some(Version(1)));
     for answer in answers {
         refused!(answer, Error::Invalid(_));

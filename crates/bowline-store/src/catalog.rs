@@ -4,15 +4,15 @@ use bowline_core::{Blob, Version};
 
 use crate::{Error, Result};
 
-/// How long the name of a shelf or an item may be, in bytes.
+/// How long the name of a catalog or an item may be, in bytes.
 pub const ITEM_NAME_MAX: usize = 1_000;
 /// How large an item may be, in bytes.
 pub const ITEM_MAX: usize = 2 * 1024 * 1024;
 
-/// A value on a shelf.
+/// A value on a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its name; a shelf is read in the order of names.
+    /// Its name; a catalog is read in the order of names.
     pub name: String,
     /// How often it was written, from 1.
     pub version: Version,
@@ -20,11 +20,11 @@ pub struct Item {
     pub bytes: Blob,
 }
 
-/// Put a value on a shelf, or take it away.
+/// Put a value on a catalog, or take it away.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelve {
-    /// Which shelf. One that nobody has put anything on is empty.
-    pub shelf: String,
+pub struct CatalogPut {
+    /// Which catalog. One that nobody has put anything on is empty.
+    pub catalog: String,
     /// The item's name.
     pub name: String,
     /// The version that the caller has seen: another one is a [`Conflict`](Error::Conflict). None
@@ -34,14 +34,14 @@ pub struct Shelve {
     pub bytes: Option<Blob>,
 }
 
-impl Shelve {
+impl CatalogPut {
     /// Refuses what no store keeps.
     ///
     /// # Errors
     /// Names what is too long, or missing.
     pub fn check(&self) -> Result<()> {
         let fits = |text: &str| !text.is_empty() && text.len() <= ITEM_NAME_MAX;
-        if !fits(&self.shelf) || !fits(&self.name) {
+        if !fits(&self.catalog) || !fits(&self.name) {
             return Err(Error::Invalid("an item needs a name of at most 1,000 bytes".into()));
         }
         match &self.bytes {
@@ -56,18 +56,18 @@ impl Shelve {
     }
 }
 
-/// Read a shelf.
+/// Read a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
+pub struct CatalogRead {
     /// Which.
-    pub shelf: String,
+    pub catalog: String,
     /// Which of its items.
     pub which: Which,
     /// At most this many.
     pub limit: usize,
 }
 
-/// Which items of a shelf.
+/// Which items of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// All of them.

@@ -21,23 +21,23 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
 use super::{
-    AtHand, Decision, Want,
+    Decision, KnownRun, Want,
     turn::{RemoteTurn, token_of},
 };
-use crate::{Result, engine::Core};
+use crate::{Result, engine::EngineInner};
 
 /// A queue in which somebody waits for work.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
+pub(super) struct PollBell {
     /// Rings when there may be something.
     pub(super) rung: Notify,
-    seats: Mutex<VecDeque<Seat>>,
+    polls: Mutex<VecDeque<WaitingPoll>>,
     numbers: AtomicU64,
 }
 
 /// A poll that waits for a turn.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct WaitingPoll {
     number: u64,
     /// Who would take the turn.
     pub(crate) start: StartTurn,
@@ -46,22 +46,22 @@ pub(crate) struct Seat {
 
 /// The place of a poll, which it gives up when this is dropped.
 pub(super) struct Seated<'b> {
-    bell: &'b Bell,
+    bell: &'b PollBell,
     number: u64,
     pub(super) turn: oneshot::Receiver<RemoteTurn>,
 }
 
-impl Bell {
+impl PollBell {
     /// Waits to be handed a turn.
     pub(super) fn sit(&self, start: StartTurn) -> Seated<'_> {
         let (turn, handed) = oneshot::channel();
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        self.seats.lock().push_back(Seat { number, start, turn });
+        self.polls.lock().push_back(WaitingPoll { number, start, turn });
         Seated { bell: self, number, turn: handed }
     }
 
-    fn next(&self) -> Option<Seat> {
-        self.seats.lock().pop_front()
+    fn next(&self) -> Option<WaitingPoll> {
+        self.polls.lock().pop_front()
     }
 }
 
@@ -69,9 +69,9 @@ impl Seated<'_> {
     /// Gives the place up. False if somebody has a turn for it that is just being written: that
     /// must be waited for.
     pub(super) fn leave(&self) -> bool {
-        let mut seats = self.bell.seats.lock();
-        let at = seats.iter().position(|seat| seat.number == self.number);
-        at.map(|at| seats.remove(at)).is_some()
+        let mut polls = self.bell.polls.lock();
+        let at = polls.iter().position(|poll| poll.number == self.number);
+        at.map(|at| polls.remove(at)).is_some()
     }
 }
 
@@ -81,11 +81,15 @@ impl Drop for Seated<'_> {
     }
 }
 
-impl Core {
-    /// Hands the turn that a decision leads to, if it does, to a poll that waits for it.
+impl EngineInner {
+    /// KnownRuns the turn that a decision leads to, if it does, to a poll that waits for it.
     /// `events` is the newest part of history: one that does not reach back to what the worker
     /// cannot know is for whoever reads it all.
-    pub(crate) fn seat(&self, draft: &mut Draft, events: &[Event]) -> Option<(Seat, Token)> {
+    pub(crate) fn hand_to_poll(
+        &self,
+        draft: &mut Draft,
+        events: &[Event],
+    ) -> Option<(WaitingPoll, Token)> {
         let turn = draft.record().turn.as_ref().filter(|turn| turn.started.is_none())?;
         let from = match turn.sticky {
             true => draft.state().last_started.plus(1),
@@ -93,9 +97,9 @@ impl Core {
         };
         events.first().filter(|first| first.id <= from)?;
         let (namespace, queue) = (draft.state().run.namespace, turn.queue.clone());
-        let seat = self.waiting(namespace, &queue)?;
-        let token = draft.start_turn(seat.start.clone()).ok()?;
-        Some((seat, token))
+        let poll = self.waiting(namespace, &queue)?;
+        let token = draft.start_turn(poll.start.clone()).ok()?;
+        Some((poll, token))
     }
 
     /// Writes a decision about a remote run, and hands the turn that it leads to over. Whoever
@@ -104,33 +108,37 @@ impl Core {
     pub(crate) async fn write_seated(
         self: &Arc<Self>,
         decision: Decision,
-        seated: Option<(Seat, Token)>,
+        handed: Option<(WaitingPoll, Token)>,
         asked: u64,
     ) -> Result<()> {
-        let core = self.clone();
+        let inner = self.clone();
         let writing = async move {
-            let (hand, _) = core.write_decision(decision, None).await?;
-            if let Some(seated) = seated {
-                core.deliver(&hand, seated, asked).await;
+            let (known, _) = inner.write_decision(decision, None).await?;
+            if let Some(handed) = handed {
+                inner.deliver(&known, handed, asked).await;
             }
-            core.hands.keep(hand);
+            inner.known_runs.keep(known);
             Ok(())
         };
         self.insist(writing).await
     }
 
     /// A poll that waits for a turn in this queue.
-    pub(crate) fn waiting(&self, namespace: Namespace, queue: &Queue) -> Option<Seat> {
+    pub(crate) fn waiting(&self, namespace: Namespace, queue: &Queue) -> Option<WaitingPoll> {
         self.polls.known(Want::Turn, namespace, queue)?.next()
     }
 
     /// A run has begun with its first turn in the hands of a poll that waited for it.
-    pub(crate) async fn deliver_first(self: &Arc<Self>, birth: Birth, seat: Seat) -> Result<()> {
-        let hand = AtHand::born(birth)?;
-        if let Some(token) = token_of(hand.state.run, &hand.record, &seat.start) {
-            self.deliver(&hand, (seat, token), 0).await;
+    pub(crate) async fn deliver_first(
+        self: &Arc<Self>,
+        birth: Birth,
+        poll: WaitingPoll,
+    ) -> Result<()> {
+        let known = KnownRun::born(birth)?;
+        if let Some(token) = token_of(known.state.run, &known.record, &poll.start) {
+            self.deliver(&known, (poll, token), 0).await;
         }
-        self.hands.keep(hand);
+        self.known_runs.keep(known);
         Ok(())
     }
 
@@ -138,14 +146,14 @@ impl Core {
     /// the poll has gone meanwhile, anybody may have the turn.
     pub(crate) async fn deliver(
         self: &Arc<Self>,
-        hand: &AtHand,
-        (seat, token): (Seat, Token),
+        known: &KnownRun,
+        (poll, token): (WaitingPoll, Token),
         asked: u64,
     ) {
-        let (state, record) = (&hand.state, &hand.record);
-        let turn = self.handed_out(state, record, token, hand.events.clone(), asked).await;
-        let Err(turn) = seat.turn.send(turn) else { return };
-        let core = self.clone();
+        let (state, record) = (&known.state, &known.record);
+        let turn = self.handed_out(state, record, token, known.events.clone(), asked).await;
+        let Err(turn) = poll.turn.send(turn) else { return };
+        let inner = self.clone();
         self.finish(async move {
             let fail = |token: Token| FailTurn {
                 token,
@@ -155,7 +163,7 @@ impl Core {
                 wire: None,
                 hopeless: None,
             };
-            if let Err(error) = core.fail_turn(turn.token.as_slice(), fail).await {
+            if let Err(error) = inner.fail_turn(turn.token.as_slice(), fail).await {
                 tracing::debug!(%error, "a turn that nobody waited for waits until its time is up");
             }
         });

@@ -27,13 +27,13 @@ pub trait Pace: Send + Sync {
 
 /// What all futures of one engine depend on.
 #[derive(Clone)]
-pub(crate) struct Mortal {
+pub(crate) struct Killable {
     runtime: Handle,
     dead: CancellationToken,
     pace: Option<Arc<dyn Pace>>,
 }
 
-impl Mortal {
+impl Killable {
     pub(crate) fn new(runtime: Handle, pace: Option<Arc<dyn Pace>>) -> Self {
         Self { runtime, dead: CancellationToken::new(), pace }
     }
@@ -74,7 +74,7 @@ async fn paced(pace: Option<Arc<dyn Pace>>, work: impl Future<Output = ()>) {
     .await;
 }
 
-impl Spawn for Mortal {
+impl Spawn for Killable {
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
         drop(self.runtime.spawn(self.bind(future)));
     }

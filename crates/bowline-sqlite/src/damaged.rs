@@ -2,7 +2,7 @@
 
 use bowline_core::{Alarm, Epoch, GaveUp, Parked, RunId, Time, codec};
 use bowline_store::{
-    Aside, Error,
+    DamagedRun, Error,
     ready::{Change, Standing},
 };
 use rusqlite::params;
@@ -12,7 +12,7 @@ use crate::{db::Outcome, fault::Fault, tx::Tx};
 /// Runs that were set aside, and when.
 pub(crate) struct Found {
     pub(crate) now: Time,
-    pub(crate) runs: Vec<Aside>,
+    pub(crate) runs: Vec<DamagedRun>,
 }
 
 impl Found {
@@ -41,7 +41,7 @@ impl Found {
     }
 
     pub(crate) fn tell(&mut self, run: RunId, reason: String) {
-        self.runs.push(Aside { run, reason });
+        self.runs.push(DamagedRun { run, reason });
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn set_aside(tx: &mut Tx<'_>, id: RunId, reason: String, now: Time) -
 
 /// Puts an alarm off that cannot be rung. It is tried again: somebody may have mended its run.
 pub(crate) fn put_off(tx: &mut Tx<'_>, id: RunId, alarm: Alarm, now: Time) -> Outcome<()> {
-    let later = Alarm { due: now.after(Aside::PAUSE), ..alarm };
+    let later = Alarm { due: now.after(DamagedRun::PAUSE), ..alarm };
     tx.change(Change::Disarmed(id, alarm));
     let label = match tx.label(id) {
         Ok(Some(label)) => label,

@@ -20,10 +20,10 @@ pub(crate) struct Rows {
 }
 
 #[derive(Default)]
-pub(crate) struct Held(Mutex<Inner>);
+pub(crate) struct KnownRuns(Mutex<KnownRows>);
 
 #[derive(Default)]
-struct Inner {
+struct KnownRows {
     rows: HashMap<RunId, Entry>,
     /// The one that was brought longest ago goes first.
     ages: BTreeMap<u64, RunId>,
@@ -37,7 +37,7 @@ struct Entry {
     bytes: usize,
 }
 
-impl Held {
+impl KnownRuns {
     /// Takes the rows of some runs out. Those that another member is known to hold are dropped.
     pub(crate) fn take(&self, runs: &BTreeSet<RunId>, own: Epoch) -> Vec<Rows> {
         let mut inner = self.0.lock();
@@ -75,11 +75,11 @@ impl Held {
 
     /// The database may be another one than a moment ago.
     pub(crate) fn forget_all(&self) {
-        *self.0.lock() = Inner::default();
+        *self.0.lock() = KnownRows::default();
     }
 }
 
-impl Inner {
+impl KnownRows {
     fn remove(&mut self, run: RunId) -> Option<Rows> {
         let entry = self.rows.remove(&run)?;
         self.ages.remove(&entry.age);
@@ -166,13 +166,13 @@ mod tests {
         Rows { activities: (1..=activities).map(row).collect(), ..held(uuid, 1) }
     }
 
-    fn take(kept: &Held, uuid: u128) -> Option<Rows> {
+    fn take(kept: &KnownRuns, uuid: u128) -> Option<Rows> {
         kept.take(&BTreeSet::from([id(uuid)]), OWN).pop()
     }
 
     #[test]
     fn rows_are_taken_once_and_the_newest_are_kept() {
-        let kept = Held::default();
+        let kept = KnownRuns::default();
         kept.keep(OWN, [held(1, 5), held(1, 4)].into_iter());
         assert_eq!(take(&kept, 1).map(|rows| rows.run.rev), Some(5));
         assert!(take(&kept, 1).is_none(), "whoever has them brings them back");
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn only_rows_of_own_runs_are_kept() {
-        let kept = Held::default();
+        let kept = KnownRuns::default();
         kept.keep(OWN, [held(1, 5)].into_iter());
         let mut released = held(1, 6);
         released.run.head.holder = None;
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let kept = Held::default();
+        let kept = KnownRuns::default();
         let runs = limits::HELD_MAX as u128 + 10;
         kept.keep(OWN, (0..runs).map(|uuid| held(uuid, 1)));
         assert!(take(&kept, 9).is_none() && take(&kept, 10).is_some(), "the oldest went");

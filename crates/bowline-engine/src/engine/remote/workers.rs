@@ -9,7 +9,7 @@ use minicbor::{Decode, Encode};
 use parking_lot::Mutex;
 
 use crate::{
-    engine::{Core, fellow::Said},
+    engine::{EngineInner, peer::PeerNews},
     limits,
 };
 
@@ -39,7 +39,7 @@ pub(crate) struct Poll {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct LastSeen {
     at: Time,
     /// When other members were last told.
     said: Option<Time>,
@@ -58,8 +58,8 @@ pub struct WorkerBeat {
 
 /// All that is known.
 #[derive(Debug, Default)]
-pub(crate) struct Crew {
-    polls: Mutex<BTreeMap<Poll, Seen>>,
+pub(crate) struct RemoteWorkers {
+    polls: Mutex<BTreeMap<Poll, LastSeen>>,
     beats: Mutex<BTreeMap<(Namespace, String), (Time, Blob)>>,
 }
 
@@ -67,7 +67,7 @@ fn is_fresh(at: Time, now: Time) -> bool {
     now.since(at) < limits::WORKER_SILENT
 }
 
-impl Crew {
+impl RemoteWorkers {
     /// A worker has polled here. True if other members should hear of it.
     fn polled(&self, poll: &Poll, now: Time) -> bool {
         self.see(poll, now, |seen| {
@@ -84,7 +84,7 @@ impl Crew {
         self.see(poll, now, |_| false);
     }
 
-    fn see(&self, poll: &Poll, now: Time, then: impl FnOnce(&mut Seen) -> bool) -> bool {
+    fn see(&self, poll: &Poll, now: Time, then: impl FnOnce(&mut LastSeen) -> bool) -> bool {
         let mut polls = self.polls.lock();
         if polls.len() >= limits::WORKERS {
             polls.retain(|_, seen| is_fresh(seen.at, now));
@@ -92,7 +92,7 @@ impl Crew {
         if polls.len() >= limits::WORKERS && !polls.contains_key(poll) {
             return false;
         }
-        let seen = polls.entry(poll.clone()).or_insert(Seen { at: now, said: None });
+        let seen = polls.entry(poll.clone()).or_insert(LastSeen { at: now, said: None });
         seen.at = now;
         then(seen)
     }
@@ -148,11 +148,11 @@ impl Crew {
     }
 }
 
-impl Core {
+impl EngineInner {
     /// A worker polls here; now and then, other members are told.
     pub(crate) fn worker_polls(&self, poll: Poll) {
-        if self.crew.polled(&poll, self.now()) {
-            self.say(&Said::Polls(poll));
+        if self.workers.polled(&poll, self.now()) {
+            self.say(&PeerNews::Polls(poll));
         }
     }
 
@@ -162,22 +162,22 @@ impl Core {
         queue: &Queue,
         wants: Polled,
     ) -> Vec<(Identity, Time)> {
-        self.crew.pollers((namespace, queue, wants), self.now())
+        self.workers.pollers((namespace, queue, wants), self.now())
     }
 
     /// A worker says how it is; other members are told, if it is not too long.
     pub(crate) fn worker_beats(&self, namespace: Namespace, worker: &str, said: Blob) {
-        self.crew.beats(namespace, worker.to_owned(), said.clone(), self.now());
-        self.say(&Said::Beats { namespace, worker: worker.to_owned(), said });
+        self.workers.beats(namespace, worker.to_owned(), said.clone(), self.now());
+        self.say(&PeerNews::Beats { namespace, worker: worker.to_owned(), said });
     }
 
     /// What workers said, in the order of their keys, behind this one.
     pub(crate) fn workers(&self, namespace: Namespace, after: &str) -> Vec<WorkerBeat> {
-        self.crew.workers(namespace, after, self.now())
+        self.workers.workers(namespace, after, self.now())
     }
 
     pub(crate) fn worker(&self, namespace: Namespace, worker: &str) -> Option<WorkerBeat> {
-        self.crew.worker(namespace, worker, self.now())
+        self.workers.worker(namespace, worker, self.now())
     }
 }
 
@@ -192,50 +192,50 @@ mod tests {
 
     #[test]
     fn others_are_told_of_a_poller_now_and_then() {
-        let crew = Crew::default();
+        let workers = RemoteWorkers::default();
         let at = |seconds| Time(0).after(std::time::Duration::from_secs(seconds));
-        assert!(crew.polled(&poll("a"), at(0)));
-        assert!(!crew.polled(&poll("a"), at(30)), "they know");
-        assert!(crew.polled(&poll("a"), at(60)), "or they would forget");
-        crew.hears(&poll("b"), at(60));
-        let who = |now| crew.pollers((Namespace(1), &Queue::from("q"), Polled::Turns), now);
+        assert!(workers.polled(&poll("a"), at(0)));
+        assert!(!workers.polled(&poll("a"), at(30)), "they know");
+        assert!(workers.polled(&poll("a"), at(60)), "or they would forget");
+        workers.hears(&poll("b"), at(60));
+        let who = |now| workers.pollers((Namespace(1), &Queue::from("q"), Polled::Turns), now);
         assert_eq!(who(at(60)), [("a".into(), at(60)), ("b".into(), at(60))]);
         assert!(who(at(60).after(limits::WORKER_SILENT)).is_empty(), "silent for too long");
         let other = (Namespace(1), &Queue::from("q"), Polled::Activities);
-        assert!(crew.pollers(other, at(60)).is_empty());
+        assert!(workers.pollers(other, at(60)).is_empty());
     }
 
     #[test]
     fn the_last_word_of_a_worker_counts_and_is_forgotten_in_the_end() {
-        let crew = Crew::default();
+        let workers = RemoteWorkers::default();
         let now = Time(0);
         let says = |text: &[u8]| Blob::from(text.to_vec());
-        crew.beats(Namespace(1), "a".into(), says(b"1"), now);
-        crew.beats(Namespace(1), "a".into(), says(b"2"), now);
-        crew.beats(Namespace(2), "b".into(), says(b"3"), now);
-        crew.beats(Namespace(1), String::new(), says(b"4"), now);
-        crew.beats(Namespace(1), "c".into(), says(&vec![0; limits::WORKER_BEAT + 1]), now);
-        let all = crew.workers(Namespace(1), "", now);
+        workers.beats(Namespace(1), "a".into(), says(b"1"), now);
+        workers.beats(Namespace(1), "a".into(), says(b"2"), now);
+        workers.beats(Namespace(2), "b".into(), says(b"3"), now);
+        workers.beats(Namespace(1), String::new(), says(b"4"), now);
+        workers.beats(Namespace(1), "c".into(), says(&vec![0; limits::WORKER_BEAT + 1]), now);
+        let all = workers.workers(Namespace(1), "", now);
         assert_eq!(all, [WorkerBeat { worker: "a".into(), at: now, said: says(b"2") }]);
-        assert!(crew.workers(Namespace(1), "a", now).is_empty(), "the next page");
-        assert!(crew.worker(Namespace(1), "b", now).is_none(), "another namespace's");
+        assert!(workers.workers(Namespace(1), "a", now).is_empty(), "the next page");
+        assert!(workers.worker(Namespace(1), "b", now).is_none(), "another namespace's");
         let late = now.after(limits::WORKER_SILENT);
-        assert!(crew.worker(Namespace(1), "a", late).is_none());
+        assert!(workers.worker(Namespace(1), "a", late).is_none());
     }
 
     #[test]
     fn there_is_a_bound_that_those_who_are_silent_do_not_count_for() {
-        let crew = Crew::default();
+        let workers = RemoteWorkers::default();
         let now = Time(0);
         for number in 0..=limits::WORKERS {
-            crew.hears(&poll(&number.to_string()), now);
-            crew.beats(Namespace(1), number.to_string(), Blob::default(), now);
+            workers.hears(&poll(&number.to_string()), now);
+            workers.beats(Namespace(1), number.to_string(), Blob::default(), now);
         }
-        assert_eq!(crew.polls.lock().len(), limits::WORKERS);
-        assert_eq!(crew.beats.lock().len(), limits::WORKERS);
+        assert_eq!(workers.polls.lock().len(), limits::WORKERS);
+        assert_eq!(workers.beats.lock().len(), limits::WORKERS);
         let late = now.after(limits::WORKER_SILENT);
-        crew.hears(&poll("late"), late);
-        crew.beats(Namespace(1), "late".into(), Blob::default(), late);
-        assert_eq!((crew.polls.lock().len(), crew.beats.lock().len()), (1, 1));
+        workers.hears(&poll("late"), late);
+        workers.beats(Namespace(1), "late".into(), Blob::default(), late);
+        assert_eq!((workers.polls.lock().len(), workers.beats.lock().len()), (1, 1));
     }
 }

@@ -1,7 +1,7 @@
 //! Small values beside the runs. One statement each: whoever comes second finds another version.
 
 use bowline_core::{Blob, Version};
-use bowline_store::{Error, Item, Shelf, Shelve, Which};
+use bowline_store::{CatalogPut, CatalogRead, Error, Item, Which};
 
 use crate::{
     blob::{count, int},
@@ -10,7 +10,7 @@ use crate::{
     shared::Shared,
 };
 
-pub(crate) async fn shelve(shared: &Shared, put: &Shelve) -> Outcome<Version> {
+pub(crate) async fn write_catalog(shared: &Shared, put: &CatalogPut) -> Outcome<Version> {
     put.check()?;
     let expected = put.expected.map(|version| int(version.0));
     let bytes = put.bytes.as_ref().map(|bytes| bytes.as_slice().to_vec());
@@ -20,18 +20,18 @@ pub(crate) async fn shelve(shared: &Shared, put: &Shelve) -> Outcome<Version> {
         (Some(bytes), None) => {
             let sql = "INSERT INTO @shelves (shelf, name, version, bytes) VALUES ($1, $2, 1, $3) \
                        ON CONFLICT DO NOTHING RETURNING 1";
-            db.change(sql, &[&put.shelf, &put.name, bytes]).await?
+            db.change(sql, &[&put.catalog, &put.name, bytes]).await?
         }
         (Some(bytes), Some(expected)) => {
             let sql = "UPDATE @shelves SET version = version + 1, bytes = $4 \
                        WHERE shelf = $1 AND name = $2 AND version = $3 RETURNING 1";
-            let values: [Value<'_>; 4] = [&put.shelf, &put.name, &expected, bytes];
+            let values: [Value<'_>; 4] = [&put.catalog, &put.name, &expected, bytes];
             db.change(sql, &values).await?
         }
         (None, expected) => {
             let sql = "DELETE FROM @shelves WHERE shelf = $1 AND name = $2 AND version = $3 \
                        RETURNING 1";
-            db.change(sql, &[&put.shelf, &put.name, &expected]).await?
+            db.change(sql, &[&put.catalog, &put.name, &expected]).await?
         }
     };
     match changed.is_empty() {
@@ -40,8 +40,8 @@ pub(crate) async fn shelve(shared: &Shared, put: &Shelve) -> Outcome<Version> {
     }
 }
 
-pub(crate) async fn shelf(shared: &Shared, shelf: &Shelf) -> Outcome<Vec<Item>> {
-    let (than, name) = match &shelf.which {
+pub(crate) async fn read_catalog(shared: &Shared, catalog: &CatalogRead) -> Outcome<Vec<Item>> {
+    let (than, name) = match &catalog.which {
         Which::All => (">", ""),
         Which::After(name) => (">", name.as_str()),
         Which::Named(name) => ("=", name.as_str()),
@@ -51,7 +51,7 @@ pub(crate) async fn shelf(shared: &Shared, shelf: &Shelf) -> Outcome<Vec<Item>> 
          ORDER BY name LIMIT $3"
     );
     let lent = shared.lend().await?;
-    let values: [Value<'_>; 3] = [&shelf.shelf, &name, &count(shelf.limit)];
+    let values: [Value<'_>; 3] = [&catalog.catalog, &name, &count(catalog.limit)];
     let rows = Db::own(&lent, shared).rows(&sql, &values).await?;
     let item = |row: &Row| {
         let (version, bytes): (i64, Vec<u8>) = (row.try_get(1)?, row.try_get(2)?);
