@@ -69,8 +69,8 @@ struct Known {
     dead: BTreeSet<Life>,
     /// What has happened at all, and how often.
     reached: BTreeMap<&'static str, u64>,
-    /// When the code of an activity last ended.
-    ended: BTreeMap<(RunId, EventId), u64>,
+    /// When the code of attempts ended.
+    ended: BTreeMap<(RunId, EventId, u32), u64>,
     /// Every run there ever was.
     runs: BTreeMap<RunId, Story>,
     /// In the order of coming.

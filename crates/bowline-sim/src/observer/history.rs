@@ -78,15 +78,13 @@ impl Story {
         state.activities.is_empty() && state.timers.is_empty() && state.children.is_empty()
     }
 
-    /// Whether history has the end of an activity.
-    pub(super) fn has_ended(&self, activity: EventId) -> bool {
-        self.events.iter().any(|event| match &event.kind {
-            EventKind::ActivityCompleted(end) => end.activity == activity,
-            EventKind::ActivityFailed(end) => end.activity == activity,
-            EventKind::ActivityTimedOut(end) => end.activity == activity,
-            EventKind::ActivityCancelled(end) => end.activity == activity,
-            _ => false,
-        })
+    /// Which attempt an event is the beginning of.
+    pub(super) fn attempt(&self, started: EventId) -> Option<u32> {
+        let event = self.events.iter().find(|event| event.id == started)?;
+        match &event.kind {
+            EventKind::ActivityStarted(started) => Some(started.attempt),
+            _ => None,
+        }
     }
 
     /// Where it could be begun again from.
@@ -131,7 +129,7 @@ impl Known {
         self.reach("a forgotten run begins again");
         self.order.retain(|own| *own != run);
         self.begun.retain(|(own, ..), _| *own != run);
-        self.ended.retain(|(own, _), _| *own != run);
+        self.ended.retain(|(own, ..), _| *own != run);
         self.signals.retain(|_, (own, _)| *own != run);
         self.updates.retain(|_, own| *own != run);
         for attempts in [&mut self.delivered, &mut self.observed, &mut self.completed] {

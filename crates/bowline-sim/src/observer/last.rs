@@ -290,13 +290,16 @@ impl Known {
     fn overtaken(&self) -> Found {
         for (signal, (run, step)) in &self.signals {
             let Some(at) = self.signalled(*run, *signal) else { continue };
-            for event in self.runs[run].events.iter().filter(|event| event.id < at) {
-                let ended = match &event.kind {
-                    EventKind::ActivityCompleted(end) => end.activity,
-                    EventKind::ActivityFailed(end) => end.activity,
+            let story = &self.runs[run];
+            for event in story.events.iter().filter(|event| event.id < at) {
+                let (ended, started) = match &event.kind {
+                    EventKind::ActivityCompleted(end) => (end.activity, end.started),
+                    EventKind::ActivityFailed(end) => (end.activity, end.started),
                     _ => continue,
                 };
-                if self.ended.get(&(*run, ended)).is_some_and(|end| end > step) {
+                // One that was taken for lost may end long after the attempt that counts.
+                let Some(attempt) = story.attempt(started) else { continue };
+                if self.ended.get(&(*run, ended, attempt)).is_some_and(|end| end > step) {
                     let name = self.name(*run);
                     let what = format!(
                         "activity {ended} of {name} ended after signal {signal} was acknowledged, \

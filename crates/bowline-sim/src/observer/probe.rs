@@ -105,11 +105,9 @@ impl Drop for Runs {
         // A dead process drops what it had, and it was over before.
         let Some(probe) = known.running.remove(&self.number) else { return };
         let Probe { life, run, activity, attempt, beside } = probe;
-        // An attempt that was taken for lost may end long after its activity.
-        let is_over = known.runs.get(&run).is_some_and(|story| story.has_ended(activity));
-        if !beside && !is_over {
+        if !beside {
             let step = known.trace.facts();
-            known.ended.insert((run, activity), step);
+            known.ended.insert((run, activity, attempt), step);
         }
         drop(known);
         self.observer.tell_of(run, |run| {

@@ -42,14 +42,19 @@ impl Observer {
     }
 
     /// Runs of which nothing is left but code at a remote worker. Nobody ever heard of its end, and
-    /// nobody who could ever say more keeps the run from expiring.
+    /// nobody who could ever say more keeps the run, or those above it, from expiring.
     fn unheard(&self) -> BTreeSet<RunId> {
         let far: BTreeSet<RunId> = {
             let known = self.known.lock();
             let far = known.running.values().filter(|probe| probe.life.member >= far::FIRST);
             far.map(|probe| probe.run).collect()
         };
-        far.into_iter().filter(|run| self.head(RunKey::Run(*run)).is_none()).collect()
+        let is_gone = |run: &RunId| self.head(RunKey::Run(*run)).is_none();
+        let is_cut_off = |run: &RunId| {
+            let parents = self.known.lock().parents(*run);
+            is_gone(run) || parents.iter().any(is_gone)
+        };
+        far.into_iter().filter(is_cut_off).collect()
     }
 
     /// A termination was answered: its run is closed.
@@ -132,6 +137,15 @@ impl Known {
     }
 
     /// Every run above, and the first one of each chain.
+    /// The runs that a run is a child of, up to the top.
+    fn parents(&self, run: RunId) -> Vec<RunId> {
+        let parent = |run: &RunId| {
+            let first = self.runs.get(run)?.first;
+            self.runs.get(&first)?.parent
+        };
+        std::iter::successors(parent(&run), parent).collect()
+    }
+
     fn above(&self, run: RunId) -> Vec<RunId> {
         let (mut above, mut next) = (Vec::new(), Some(run));
         while let Some(story) = next.and_then(|run| self.runs.get(&run)) {
