@@ -9,54 +9,16 @@
 //! again: the number tells whether somebody else has written since. Hints travel by notifications,
 //! which are sent after the commits; whatever they miss is found by looking now and then.
 
-mod activity;
-mod address;
-mod ahead;
-mod app_transaction;
-mod ask;
-mod blob;
-mod call;
-mod catalog;
-mod claim;
-mod commit;
-mod damaged;
-mod db;
-#[cfg(test)]
-mod explain;
-mod fate;
+mod connection;
 mod fault;
-mod find;
-mod fire;
-mod grace;
-mod hint;
-mod inbox;
-mod known;
-mod leftovers;
 mod limits;
-mod member;
-mod migrate;
-mod missing_rows;
-mod nonce;
-mod past;
-mod post;
+mod queue;
 mod read;
-mod reader;
-mod room;
-mod row;
-mod run;
-mod session;
+mod rows;
 mod settings;
-mod settle;
 mod shared;
-mod statistics;
 mod store;
-mod sweep;
-mod tls;
-mod transaction;
-mod tx;
-mod work;
 mod write;
-mod writer;
 
 use std::sync::Arc;
 
@@ -69,24 +31,25 @@ use tokio::{runtime::Runtime, sync::mpsc};
 use tokio_postgres::Config;
 
 use crate::{
-    call::Call,
+    connection::{
+        past::Past,
+        session::{Session, Sessions},
+        tls::Tls,
+    },
     fault::shown,
-    known::KnownRuns,
-    past::Past,
-    session::{Session, Sessions},
+    rows::known::KnownRuns,
     shared::Shared,
-    tls::Tls,
-    writer::Gate,
+    write::{call::Call, writer::Gate},
 };
 
-pub use app_transaction::{AppTransaction, Bound, Cells, Unanswered};
+pub use connection::app_transaction::{AppTransaction, Bound, Cells, Unanswered};
 pub use settings::Settings;
 
 /// A store in a Postgres database.
 pub struct PostgresStore {
     shared: Arc<Shared>,
     calls: mpsc::Sender<Box<dyn Call>>,
-    looks: mpsc::Sender<reader::Look>,
+    looks: mpsc::Sender<read::reader::Look>,
     threads: Threads,
     /// What this process is called where it notifies.
     sender: String,
@@ -109,7 +72,7 @@ impl PostgresStore {
     /// As [`open`](Self::open).
     pub fn open_with(url: &str, settings: Settings) -> Result<Self> {
         check(&settings)?;
-        let (mut config, tls) = tls::read(url)?;
+        let (mut config, tls) = connection::tls::read(url)?;
         if config.get_application_name().is_none() {
             config.application_name("bowline");
         }
@@ -139,24 +102,24 @@ impl PostgresStore {
         let (calls, incoming) = mpsc::channel(limits::CALLS_MAX);
         let gate = Arc::new(tokio::sync::Mutex::new(Gate { calls: incoming, left: None }));
         for _ in 0..lanes {
-            runtime.spawn(writer::work(shared.clone(), gate.clone()));
+            runtime.spawn(write::writer::work(shared.clone(), gate.clone()));
         }
         let (looks, asked) = mpsc::channel(limits::CALLS_MAX);
         let asked = Arc::new(tokio::sync::Mutex::new(asked));
         for _ in 0..limits::READERS {
-            runtime.spawn(reader::work(shared.clone(), asked.clone()));
+            runtime.spawn(read::reader::work(shared.clone(), asked.clone()));
         }
-        runtime.spawn(room::work(shared.clone()));
-        let sender = hint::sender();
+        runtime.spawn(write::room::work(shared.clone()));
+        let sender = queue::hint::sender();
         if shared.settings.hints {
-            runtime.spawn(hint::notify(shared.clone(), sender.clone()));
-            runtime.spawn(hint::listen(shared.clone(), config, tls, sender.clone()));
+            runtime.spawn(queue::hint::notify(shared.clone(), sender.clone()));
+            runtime.spawn(queue::hint::listen(shared.clone(), config, tls, sender.clone()));
         }
-        runtime.spawn(hint::look_again(shared.clone()));
-        runtime.spawn(hint::poll(shared.clone()));
-        runtime.spawn(statistics::keep(shared.clone()));
-        runtime.spawn(hint::collect(shared.clone()));
-        runtime.spawn(hint::keep_alive(shared.clone()));
+        runtime.spawn(queue::hint::look_again(shared.clone()));
+        runtime.spawn(queue::hint::poll(shared.clone()));
+        runtime.spawn(connection::planner::keep(shared.clone()));
+        runtime.spawn(queue::hint::collect(shared.clone()));
+        runtime.spawn(queue::hint::keep_alive(shared.clone()));
         Ok(Self { shared, calls, looks, threads, sender })
     }
 
@@ -170,7 +133,8 @@ impl PostgresStore {
         let shared = self.shared.clone();
         let ended = self.threads.runtime().spawn(async move {
             let lent = shared.lend().await?;
-            let ended = fate::end(db::Db::own(&lent, &shared), epoch, false).await;
+            let ended =
+                queue::fate::end(connection::db::Db::own(&lent, &shared), epoch, false).await;
             shared.tell([bowline_store::Hint::Sweep].into());
             ended
         });
@@ -226,12 +190,12 @@ fn pool(
     let mut pool = Pool::builder(manager).max_size(size).queue_mode(QueueMode::Lifo);
     // Where hints are off, because of a pooler perhaps, the session may be somebody else's next.
     if settings.hints {
-        let limits = db::limits(settings.patience);
+        let limits = connection::db::limits(settings.patience);
         pool = pool.post_create(Hook::async_fn(move |client, _| {
             let limits = limits.clone();
             Box::pin(async move {
                 // A database that knows no such settings needs none.
-                let _ = client.batch_execute(db::PLANS).await;
+                let _ = client.batch_execute(connection::db::PLANS).await;
                 client.batch_execute(&limits).await.map_err(HookError::Backend)
             })
         }));
@@ -245,7 +209,7 @@ fn introducing(sessions: Arc<Sessions>) -> Hook {
     Hook::async_fn(move |client, _| {
         let sessions = sessions.clone();
         Box::pin(async move {
-            if let Ok(row) = client.query_one(session::SESSION, &[]).await
+            if let Ok(row) = client.query_one(connection::session::SESSION, &[]).await
                 && let (Ok(process), Ok(since)) = (row.try_get(0), row.try_get(1))
             {
                 sessions.meet(client, Session { process, since });
@@ -268,7 +232,7 @@ fn meeting(past: Arc<Past>) -> Hook {
     Hook::async_fn(move |client, _| {
         let past = past.clone();
         Box::pin(async move {
-            if let Ok(row) = client.query_one(past::SERVER, &[]).await
+            if let Ok(row) = client.query_one(connection::past::SERVER, &[]).await
                 && let Ok(server) = row.try_get(0)
             {
                 past.meet(server);
@@ -307,9 +271,9 @@ fn prepare(runtime: &Runtime, config: &Config, tls: &Tls, settings: &Settings) -
             })?;
             let connection = tokio::spawn(connection);
             let prefix = format!("{schema}.");
-            let migrated = migrate::migrate(&mut client, &schema, &prefix).await;
+            let migrated = connection::migrate::migrate(&mut client, &schema, &prefix).await;
             let identity = match migrated {
-                Ok(()) => migrate::identity(&client, &prefix).await,
+                Ok(()) => connection::migrate::identity(&client, &prefix).await,
                 Err(error) => Err(error),
             };
             drop(client);

@@ -16,19 +16,18 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 use crate::{
-    ahead::Ahead,
-    ask::Asks,
-    db::{Db, Lent, Outcome},
+    connection::{
+        db::{Db, Lent, Outcome},
+        past::Past,
+        planner::Growth,
+        session::Sessions,
+    },
     fault::Fault,
-    grace::Grace,
-    known::KnownRuns,
-    missing_rows::MissingRowsMemory,
-    past::Past,
-    room::Room,
-    session::Sessions,
+    queue::{grace::Grace, sweep::Cursor},
+    read::ask::Asks,
+    rows::{known::KnownRuns, missing_rows::MissingRowsMemory},
     settings::Settings,
-    statistics::Growth,
-    sweep::Cursor,
+    write::{ahead::Ahead, room::Room},
 };
 
 pub(crate) struct Shared {

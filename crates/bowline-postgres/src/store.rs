@@ -13,17 +13,17 @@ use bowline_store::{
 use tokio::sync::{mpsc::error::TrySendError, oneshot};
 
 use crate::{
-    PostgresStore, ask,
-    call::{Call, Many, Wake},
-    catalog, claim, commit,
-    db::Outcome,
-    fate, find, fire, leftovers, member, post, read,
-    reader::Look,
-    settle,
+    PostgresStore,
+    connection::db::Outcome,
+    queue::{claim, fate, fire, member, sweep},
+    read::{ask, catalog, find, leftovers, one as read, reader::Look},
     shared::Shared,
-    sweep,
-    tx::Wants,
-    work::Step,
+    write::{
+        call::{Call, Many, Wake},
+        commit, post, settle,
+        tx::Wants,
+        work::Step,
+    },
 };
 
 impl PostgresStore {

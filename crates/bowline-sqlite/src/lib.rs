@@ -6,52 +6,17 @@
 //! What waits, rings or runs is kept in memory beside the rows, so nothing polls; it is told of a
 //! transaction only once that is committed, and is made again from the rows when the file opens.
 
-mod activity;
-mod address;
-mod ahead;
-mod ask;
-mod backup;
-mod blob;
-mod call;
-mod catalog;
-mod check;
-mod claim;
-mod commit;
-mod copier;
-mod damaged;
-mod db;
+mod connection;
 mod fault;
-mod find;
-mod fire;
-mod gauge;
-mod guard;
-mod hand;
-mod inbox;
-mod leftovers;
 mod limits;
-mod load;
-mod loan;
-mod lock;
-mod log;
-mod member;
-mod migrate;
-mod missing_rows;
-mod pending;
-mod place;
-mod post;
+mod queue;
 mod read;
-mod reader;
-mod run;
+mod rows;
 mod settings;
-mod settle;
 mod shared;
 mod stats;
 mod store;
-mod sweep;
-mod taken;
-mod transaction;
-mod tx;
-mod writer;
+mod write;
 
 use std::{
     path::Path,
@@ -64,20 +29,24 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    hand::{Hand, Slot},
-    loan::WriterLoan,
-    lock::Lock,
-    reader::Question,
+    connection::{
+        hand::{Hand, Slot},
+        lock::Lock,
+        taken::Taken,
+    },
+    read::reader::Question,
     shared::Shared,
-    taken::Taken,
-    writer::{Order, Writer},
+    write::{
+        loan::WriterLoan,
+        writer::{Order, Writer},
+    },
 };
 
-pub use backup::Copied;
-pub use check::Finding;
+pub use connection::backup::Copied;
+pub use connection::check::Finding;
 pub use settings::Settings;
 pub use stats::Stats;
-pub use transaction::Transaction;
+pub use write::transaction::Transaction;
 
 /// A store in one SQLite file.
 pub struct SqliteStore {
@@ -109,12 +78,12 @@ impl SqliteStore {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, settings: Settings) -> Result<Self> {
-        let path = place::resolve(path.as_ref())?;
+        let path = connection::place::resolve(path.as_ref())?;
         let taken = Taken::take(&path)?;
-        place::inspect(&path)?;
+        connection::place::inspect(&path)?;
         let lock = Arc::new(Lock::take(&path, taken)?);
         // Somebody may have put another file there while nobody held the lock.
-        place::inspect(&path)?;
+        connection::place::inspect(&path)?;
         let opened = Self::open_locked(&path, settings, lock);
         opened.map_err(|error| match error {
             Error::Backend(why) | Error::ReadOnly(why) => {
@@ -131,8 +100,9 @@ impl SqliteStore {
         let count = shared.settings.readers.max(1);
         let readers: Vec<Slot> = (0..=count).map(|_| Slot::default()).collect();
         let hand = Hand::open(&shared, &held, &readers)?;
-        let index = load::index(db::Db::new(&hand.connection, &shared.counters))?;
-        let memory = tx::WriterMemory { index, ..tx::WriterMemory::default() };
+        let index =
+            queue::load::index(connection::db::Db::new(&hand.connection, &shared.counters))?;
+        let memory = write::tx::WriterMemory { index, ..write::tx::WriterMemory::default() };
         let (orders, order) = mpsc::channel(limits::CALLS_MAX);
         let (questions, question) = mpsc::channel(limits::READS_MAX);
         let (lists, list) = mpsc::channel(limits::READS_MAX);
@@ -143,7 +113,7 @@ impl SqliteStore {
             let (question, shared) = (asked.clone(), shared.clone());
             let (reader, held) = (reader.clone(), held.clone());
             threads.push(begin("bowline-reader", move || {
-                reader::work(&reader, &question, &shared);
+                read::reader::work(&reader, &question, &shared);
                 *reader.lock() = None;
                 drop(held);
             })?);
@@ -154,7 +124,7 @@ impl SqliteStore {
         let alive = held.1.downgrade();
         let (sitting, known) = (loan.clone(), shared.clone());
         threads.push(begin("bowline-writer", move || {
-            writer::work(&sitting, &known, order);
+            write::writer::work(&sitting, &known, order);
             drop(held);
         })?);
         let threads = Mutex::new(threads);

@@ -8,7 +8,10 @@ use std::{
 use bowline_core::{Epoch, Time};
 use bowline_store::Listeners;
 
-use crate::{ahead::Ahead, ask::Asks, gauge::Gauge, settings::Settings, stats::Counters};
+use crate::{
+    connection::gauge::Gauge, read::ask::Asks, settings::Settings, stats::Counters,
+    write::ahead::Ahead,
+};
 
 #[derive(Default)]
 pub(crate) struct Shared {

@@ -16,17 +16,26 @@ use tokio::sync::{
 
 use crate::{
     SqliteStore,
-    call::{Many, Step},
-    catalog, claim,
-    commit::commit,
-    db::{Db, Outcome},
-    find,
-    fire::{Fire, fire},
-    guard, leftovers, member, post, read,
-    reader::{self, Question},
-    settle::settle,
-    sweep,
-    writer::Order,
+    connection::{
+        db::{Db, Outcome},
+        guard,
+    },
+    queue::{
+        claim,
+        fire::{Fire, fire},
+        member, sweep,
+    },
+    read::{
+        catalog, find, leftovers, one as read,
+        reader::{self, Question},
+    },
+    write::{
+        call::{Many, Step},
+        commit::commit,
+        post,
+        settle::settle,
+        writer::Order,
+    },
 };
 
 impl SqliteStore {

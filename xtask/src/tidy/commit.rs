@@ -83,7 +83,7 @@ mod tests {
             &[
                 ("crates/bowline-engine/src/engine/submit.rs", "store.commit(x);"),
                 ("crates/bowline-engine/src/engine/submit/group.rs", "store.commit(x);"),
-                ("crates/bowline-sqlite/src/commit.rs", "store.commit(x);"),
+                ("crates/bowline-sqlite/src/write/commit.rs", "store.commit(x);"),
                 (ELSEWHERE, "engine.commit(x); #[test] fn t() { store.commit(x); }"),
             ],
         );

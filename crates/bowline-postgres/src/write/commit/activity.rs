@@ -1,0 +1,44 @@
+//! New activities: they wait, or are started by the commit that schedules them.
+
+use bowline_core::{EventId, Ranges};
+use bowline_store::Commit;
+
+use crate::{
+    connection::db::Outcome,
+    limits,
+    rows::{activity::Activity, missing_rows::MissingRows},
+    write::tx::Tx,
+};
+
+/// Writes the rows, and answers which were started as which attempt.
+pub(super) async fn add_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<(EventId, u32)>> {
+    let wide = commit.activities.len() > limits::ROWS_AT_ONCE && commit.tells_activities();
+    let mut started = Vec::new();
+    for new in &commit.activities {
+        let live = commit.live(new, &tx.run(commit.run).head);
+        let begun = live.started().is_some();
+        if wide && !begun {
+            continue;
+        }
+        if begun {
+            started.push((new.activity, live.attempt));
+        }
+        let activity = Activity::new(commit.run, new.activity, (*new.spec).clone(), live);
+        tx.add(activity, commit.now);
+    }
+    if wide {
+        // Looked up first, so that what is added here is added to what was there.
+        tx.missing_rows(commit.run).await?;
+        owe(tx, commit, &started);
+    }
+    Ok(started)
+}
+
+/// Remembers whose rows are missing: those of all that do not run already.
+fn owe(tx: &mut Tx<'_>, commit: &Commit, started: &[(EventId, u32)]) {
+    let begun: Vec<EventId> = started.iter().map(|(activity, _)| *activity).collect();
+    let all: Ranges = commit.activities.iter().map(|new| new.activity).collect();
+    let ranges = all.minus(&begun);
+    let Some(first) = ranges.ranges().first().map(|range| range.first) else { return };
+    tx.add_missing(commit.run, MissingRows { first, next: first, at: commit.now, ranges });
+}

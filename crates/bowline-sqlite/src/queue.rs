@@ -1,0 +1,7 @@
+//! What waits, rings or is left for later: claimed, fired, swept; and who is there to do it.
+
+pub(crate) mod claim;
+pub(crate) mod fire;
+pub(crate) mod load;
+pub(crate) mod member;
+pub(crate) mod sweep;

@@ -1,0 +1,144 @@
+//! Cancels of activities: records on their rows, or one mark on the run where they are many.
+//!
+//! A mark costs what its ranges and the started attempts cost, however many activities it covers:
+//! rows that wait are not touched before they are swept.
+
+use bowline_core::{Cause, EventId, Hit, Message, Ranges, RunId, cancel, codec, limits::MARK_FROM};
+use bowline_store::{
+    AttemptHit, Commit,
+    ready::{Change, Mark},
+};
+use rusqlite::params;
+
+use crate::{
+    connection::db::Outcome,
+    rows::{blob::int, missing_rows::read_missing},
+    write::tx::Tx,
+};
+
+/// Cancels everything that a commit wants cancelled. Answers with the attempts that must be told,
+/// and the activities that had never started.
+pub(super) fn cancel_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<(Vec<AttemptHit>, Ranges)> {
+    let mut met = Met { hits: Vec::new(), skipped: Vec::new(), ranges: Vec::new() };
+    for (ranges, cause) in &commit.cancels {
+        match ranges.count() <= MARK_FROM {
+            true => few(tx, commit, (ranges, cause), &mut met)?,
+            false => many(tx, commit, (ranges, cause), &mut met)?,
+        }
+    }
+    let few = met.skipped.into_iter();
+    let skipped = match met.ranges.len() {
+        0 => few.collect(),
+        // One mark is the common case: its ranges are not taken apart.
+        1 if few.len() == 0 => met.ranges.remove(0),
+        _ => few.chain(met.ranges.iter().flat_map(Ranges::ids)).collect(),
+    };
+    Ok((met.hits, skipped))
+}
+
+/// What the cancels of a commit met.
+struct Met {
+    hits: Vec<AttemptHit>,
+    /// Had never started: one by one, and by ranges.
+    skipped: Vec<EventId>,
+    ranges: Vec<Ranges>,
+}
+
+fn few(
+    tx: &mut Tx<'_>,
+    commit: &Commit,
+    (ranges, cause): (&Ranges, &Cause),
+    met: &mut Met,
+) -> Outcome<()> {
+    let missing_rows = match tx.owes(commit.run) {
+        true => read_missing(tx.db, commit.run, tx.run(commit.run).key())?,
+        false => Vec::new(),
+    };
+    let mut rowless = Ranges::default();
+    for number in ranges.ids() {
+        let marked = tx.mark(commit.run, number).is_some();
+        let Some(mut activity) = tx.activity(commit.run, number)? else {
+            // Its row is missing, or went when it ended.
+            if !marked && missing_rows.iter().any(|missing| missing.covers(number)) {
+                rowless.push(number);
+            }
+            continue;
+        };
+        if marked && activity.live.started().is_none() {
+            // It is over already, though its row is not swept.
+            continue;
+        }
+        match cancel(&mut activity.live, cause, commit.now) {
+            hit @ (Hit::NeverStarted | Hit::Waiting) => {
+                met.skipped.push(number);
+                tx.edit(commit.run).never_started += u64::from(hit == Hit::NeverStarted);
+                tx.put(&activity, commit.now)?;
+            }
+            Hit::Started => {
+                tx.tell_cancelled(&activity)?;
+                met.hits.extend(activity.cancelled_hit());
+            }
+            _ => {}
+        }
+    }
+    if !rowless.is_empty() {
+        met.skipped.extend(rowless.ids());
+        mark(tx, commit, &rowless, cause)?;
+    }
+    Ok(())
+}
+
+fn many(
+    tx: &mut Tx<'_>,
+    commit: &Commit,
+    (ranges, cause): (&Ranges, &Cause),
+    met: &mut Met,
+) -> Outcome<()> {
+    let mut begun = Vec::new();
+    for number in tx.attempts(commit.run).into_iter().filter(|number| ranges.contains(*number)) {
+        begun.push(number);
+        let Some(mut activity) = tx.activity(commit.run, number)? else { continue };
+        if cancel(&mut activity.live, cause, commit.now) == Hit::Started {
+            tx.tell_cancelled(&activity)?;
+            met.hits.extend(activity.cancelled_hit());
+        }
+    }
+    mark(tx, commit, ranges, cause)?;
+    if commit.close.is_some() {
+        return Ok(());
+    }
+    let skipped = untold(tx, commit.run, ranges, begun)?;
+    met.ranges.extend(Some(skipped).filter(|skipped| !skipped.is_empty()));
+    Ok(())
+}
+
+/// Of activities that nobody has: those whose end does not wait in the inbox already.
+fn untold(tx: &mut Tx<'_>, id: RunId, ranges: &Ranges, mut begun: Vec<EventId>) -> Outcome<Ranges> {
+    let run = tx.run(id);
+    let mut skipped = Vec::new();
+    if run.head.inbox > run.head.consumed {
+        for received in tx.unread(id, usize::MAX)? {
+            match received.message {
+                Message::EndActivity(end) => begun.push(end.activity),
+                Message::SkipActivities(ranges) => skipped.push(ranges),
+                _ => {}
+            }
+        }
+    }
+    let ranges = ranges.minus(&begun);
+    Ok(match skipped.is_empty() {
+        true => ranges,
+        false => ranges.without(|id| skipped.iter().any(|skipped| skipped.contains(id))),
+    })
+}
+
+fn mark(tx: &mut Tx<'_>, commit: &Commit, ranges: &Ranges, cause: &Cause) -> Outcome<()> {
+    let run = tx.edit(commit.run);
+    run.marks += 1;
+    let (key, number) = (run.key(), run.marks);
+    let mark = Mark { number, ranges: ranges.clone(), cause: cause.clone(), at: commit.now };
+    let values = params![key, int(number), codec::encode(&mark)];
+    tx.db.run("INSERT INTO marks (run, number, bytes) VALUES (?, ?, ?)", values)?;
+    tx.change(Change::Marked(commit.run, mark));
+    Ok(())
+}
