@@ -229,7 +229,8 @@ impl Head {
             let (requested_at, number) = asked.unwrap_or((cancel.requested_at, cancel.number));
             self.cancel = Some(RunCancel { requested_at, number, ..cancel.clone() });
         }
-        if commit.fence.is_some() && commit.batch.is_some() {
+        // Its code could go on, whether or not it had anything to say.
+        if commit.fence.is_some() && !commit.release {
             self.quarantine = None;
         }
         if let Some(quarantine) = &commit.quarantine {

@@ -10,7 +10,9 @@ use std::{
 };
 
 use bowline_core::{RunEnding, RunId, Status};
-use bowline_engine::{Builder, Engine, QueueOptions, clock::ManualClock, ids::CountedIds};
+use bowline_engine::{
+    Builder, CancelRequest, Engine, QueueOptions, clock::ManualClock, ids::CountedIds,
+};
 use bowline_store::{Filter, Store};
 
 use crate::{
@@ -24,6 +26,7 @@ crate::world::on_every_store! {
     a_build_with_a_name_is_tried_at_once,
     what_takes_threads_along_is_not_tried_by_the_same_code,
     all_parked_runs_are_retried_at_once,
+    mended_code_need_not_be_told_anything,
 }
 
 /// How often code was asked to go on.
@@ -100,6 +103,38 @@ async fn a_rollback_heals_every_run_by_itself(mut world: World) {
         assert_eq!(back.head(*run).await.expect("it is there").quarantine, None);
     }
     assert!(history(&back, runs[0]).await.len() > before);
+}
+
+/// A run stayed parked when the code that fits came back, until something happened to it: a second
+/// cancel had brought it to the wrong build, and was no news to the right one.
+async fn mended_code_need_not_be_told_anything(mut world: World) {
+    let shielded = |builder: Builder| {
+        builder.flow("order", |ctx, _| async move {
+            let go = ctx.clone();
+            ctx.shield(async move { go.signals("go").recv().await }).await;
+            Ok(None)
+        })
+    };
+    let ask = || CancelRequest::new("enough", "alice");
+    let first = shielded(world.builder()).start().await.expect("it starts");
+    let run = start(&first, "order", "order-1").await;
+    until(&first, run, "TurnCompleted").await;
+    first.cancel(run, ask()).await.expect("taken");
+    until(&first, run, "WorkflowCancelRequested").await;
+    world.reopen();
+    let second = wrong(world.builder(), Tries::default()).start().await.expect("it starts");
+    second.cancel(run, ask()).await.expect("taken");
+    parked(&second, &[run]).await;
+    world.reopen();
+    let back = shielded(world.builder()).start().await.expect("it starts");
+    within("the run to go on", async {
+        while back.head(run).await.expect("it is there").is_parked() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    back.signal(run, signal("go")).await.expect("taken");
+    assert!(matches!(ending(&back, run).await, RunEnding::Cancelled(..)));
 }
 
 /// A process that comes up again and again with the same bad code does not try without end, and
