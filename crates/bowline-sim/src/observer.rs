@@ -69,6 +69,8 @@ struct Known {
     dead: BTreeSet<Life>,
     /// What has happened at all, and how often.
     reached: BTreeMap<&'static str, u64>,
+    /// When code of a run last ended.
+    rested: BTreeMap<RunId, Duration>,
     /// When the code of attempts ended.
     ended: BTreeMap<(RunId, EventId, u32), u64>,
     /// Every run there ever was.

@@ -215,7 +215,12 @@ impl Observer {
             self.tell_of(run, |run| {
                 let kinds: Vec<_> = events.iter().map(told).collect();
                 let read = commit.consumed.0;
-                format!("{run} commits, read up to {read}: {}", kinds.join(", "))
+                let parked = match &commit.quarantine {
+                    Some(Some(parked)) => format!(", parked: {}", parked.reason),
+                    Some(None) => ", not parked any more".to_owned(),
+                    None => String::new(),
+                };
+                format!("{run} commits, read up to {read}: {}{parked}", kinds.join(", "))
             });
             let grown = self.known.lock().born(run, &events);
             // One that is repeated, because its answer was lost, starts nothing again.

@@ -122,12 +122,20 @@ impl Observer {
             let is_open = |other: &Head| !has_closed(other) && below.contains(&other.run);
             let name = known.name(head.run);
             drop(known);
-            let is_busy = below.iter().chain([&head.run]).any(|run| self.is_busy(*run));
+            // So is code that has just ended.
+            let is_busy = |run: &RunId| self.is_busy(*run) || self.rests_since(*run, SLACK);
+            let is_busy = below.iter().chain([&head.run]).any(is_busy);
             if !is_told && !heads.iter().any(is_open) && !is_busy {
                 let what = format!("{name} was closed at {closed:?}, and is still there");
                 return self.broke("what has expired is forgotten", what);
             }
         }
+    }
+
+    /// Whether code of a run has ended, and not longer ago than this.
+    fn rests_since(&self, run: RunId, span: Duration) -> bool {
+        let ended = self.known.lock().rested.get(&run).copied();
+        ended.is_some_and(|at| at + span > self.now())
     }
 
     /// Whatever should not be there at all.

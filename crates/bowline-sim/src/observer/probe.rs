@@ -105,6 +105,7 @@ impl Drop for Runs {
         // A dead process drops what it had, and it was over before.
         let Some(probe) = known.running.remove(&self.number) else { return };
         let Probe { life, run, activity, attempt, beside } = probe;
+        known.rested.insert(run, self.observer.now());
         if !beside {
             let step = known.trace.facts();
             known.ended.insert((run, activity, attempt), step);
