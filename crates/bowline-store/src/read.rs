@@ -230,7 +230,7 @@ impl Head {
             self.cancel = Some(RunCancel { requested_at, number, ..cancel.clone() });
         }
         // Its code could go on, whether or not it had anything to say.
-        if commit.fence.is_some() && !commit.release {
+        if commit.fence.is_some() && (commit.batch.is_some() || !commit.release) {
             self.quarantine = None;
         }
         if let Some(quarantine) = &commit.quarantine {

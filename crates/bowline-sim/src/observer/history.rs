@@ -78,6 +78,11 @@ impl Story {
         state.activities.is_empty() && state.timers.is_empty() && state.children.is_empty()
     }
 
+    pub(super) fn is_terminated(&self) -> bool {
+        let last = self.events.last().map(|event| &event.kind);
+        matches!(last, Some(EventKind::WorkflowTerminated(_)))
+    }
+
     /// Which attempt an event is the beginning of.
     pub(super) fn attempt(&self, started: EventId) -> Option<u32> {
         let event = self.events.iter().find(|event| event.id == started)?;

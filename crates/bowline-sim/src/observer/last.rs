@@ -6,7 +6,7 @@ use bowline_core::{Event, EventId, EventKind, Namespace, RunId, Time, WorkflowId
 use bowline_replay::{Fault, Replay};
 use bowline_store::{Filter, Head, Store, Subtree};
 
-use super::{Known, Observer, check::at_once};
+use super::{Known, Observer, check::at_once, history::Story};
 use crate::{
     host::KEPT,
     program::{
@@ -265,7 +265,7 @@ impl Known {
     }
 
     /// An acknowledged signal is in history; and a run that another one goes on for has received
-    /// it, or handed it on.
+    /// it, or handed it on, unless it was terminated: so is one in whose place a fork begins.
     fn lost_signal(&self, says: &Says) -> Found {
         let rule = "an acknowledged signal is never lost";
         for (signal, (run, _)) in &self.signals {
@@ -284,7 +284,8 @@ impl Known {
             };
             let hears = |link| says.get(link).is_some_and(|said| said.received.contains(signal));
             let heard = told.iter().any(hears);
-            if !heard && links.last() != Some(last) {
+            let is_ended = self.runs.get(last).is_some_and(Story::is_terminated);
+            if !heard && !is_ended && links.last() != Some(last) {
                 let last = self.name(*last);
                 let what = format!("signal {signal} was not received in {last}, nor handed on");
                 return Some((rule, what));
