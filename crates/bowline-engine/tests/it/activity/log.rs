@@ -5,7 +5,7 @@ use std::{future::pending, sync::Arc};
 use bowline_engine::worker::registry::{ActivityCode, activity_fn};
 use tokio::sync::Notify;
 
-use super::support::{bench::*, code::once, log};
+use crate::support::{bench::*, code::once, log};
 
 const WHO: &str = "run=00000000-0000-0000-0000-00000000000a activity=5 name=charge attempt=1";
 

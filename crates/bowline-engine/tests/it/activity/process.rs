@@ -14,7 +14,7 @@ use bowline_engine::worker::{
 };
 use tokio::sync::{Notify, oneshot};
 
-use super::support::{bench::*, code::once};
+use crate::support::{bench::*, code::once};
 
 /// Says in a child process of the tests that it is to be the owner that is killed.
 const OWNER: &str = "BOWLINE_TEST_OWNER";
@@ -268,7 +268,7 @@ async fn only_the_very_same_process_is_killed_as_an_orphan() {
 /// runs out of memory would do it. Nobody is left to clean up, and yet nobody is left.
 #[tokio::test]
 async fn when_the_owner_is_killed_its_processes_die_with_it() {
-    let name = "activity_process::when_the_owner_is_killed_its_processes_die_with_it";
+    let name = "activity::process::when_the_owner_is_killed_its_processes_die_with_it";
     kill_the_owner_of(FAMILY, name).await;
 }
 
@@ -278,7 +278,7 @@ async fn when_the_owner_is_killed_its_processes_die_with_it() {
 async fn the_leash_shrugs_off_what_a_process_sends_to_its_group() {
     let script = "trap '' TERM HUP INT; kill -s TERM 0; kill -s HUP 0; kill -s INT 0; \
                   echo begun; exec sleep 1000";
-    let name = "activity_process::the_leash_shrugs_off_what_a_process_sends_to_its_group";
+    let name = "activity::process::the_leash_shrugs_off_what_a_process_sends_to_its_group";
     kill_the_owner_of(script, name).await;
 }
 

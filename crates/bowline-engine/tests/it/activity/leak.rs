@@ -12,7 +12,7 @@ use bowline_engine::worker::{
 };
 use tokio::sync::{Notify, oneshot};
 
-use super::support::{bench::*, code::*};
+use crate::support::{bench::*, code::*};
 
 #[tokio::test]
 async fn a_thread_that_looks_stops_with_its_attempt() {

@@ -9,7 +9,7 @@ use bowline_engine::worker::{
 };
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::support::{bench::*, code::*};
+use crate::support::{bench::*, code::*};
 
 fn stop(code: Code) -> Notice {
     Notice::Stop { cause: Cause::new(code) }

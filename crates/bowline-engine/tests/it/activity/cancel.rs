@@ -9,7 +9,7 @@ use bowline_engine::worker::{
 };
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::support::{bench::*, code::*};
+use crate::support::{bench::*, code::*};
 
 #[tokio::test]
 async fn told_code_learns_why_and_stops_by_itself() {

@@ -18,7 +18,7 @@ use bowline_engine::{
 };
 use tokio::sync::{Barrier, Notify};
 
-use super::support::{bench::*, code::once};
+use crate::support::{bench::*, code::once};
 
 /// Two slots, two activities of ten minutes, and nobody wants them any more: the third need not
 /// wait for them.

@@ -129,7 +129,7 @@ async fn when_the_engines_process_is_killed_its_process_groups_die_with_it() {
     if std::env::var_os(OWNER).is_some() {
         return own_a_family().await;
     }
-    let test = "ladder::when_the_engines_process_is_killed_its_process_groups_die_with_it";
+    let test = "cancel::ladder::when_the_engines_process_is_killed_its_process_groups_die_with_it";
     let mut owner = Command::new(std::env::current_exe().expect("this program has a path"))
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(OWNER, "1")

@@ -1,0 +1,12 @@
+//! Workflow code that fails, drifts, hangs or is replaced: its runs wait for code that fits.
+
+mod bad_code;
+mod drift;
+mod panicking;
+mod parked;
+mod parking;
+mod quarantine;
+mod replaying;
+mod rolling;
+mod setup;
+mod stuck;
