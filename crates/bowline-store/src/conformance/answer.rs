@@ -7,8 +7,10 @@ use bowline_core::{
 
 use super::{
     Harness,
-    turn::{birth, cancel, cause, names, signal, spec, terminate},
-    world::{NAMESPACE, World, refused},
+    world::{
+        NAMESPACE, World, refused,
+        turn::{birth, cancel, cause, names, signal, spec, terminate},
+    },
 };
 use crate::{Error, Read};
 
@@ -261,7 +263,7 @@ pub fn a_birth_writes_all_its_events(harness: &dyn Harness) {
     assert_eq!(world.head(run).next_event, EventId(5));
     assert_eq!(world.read(Read::whole(run)).batches.len(), 1);
     assert_eq!(world.events(run).len(), 4);
-    let bad = super::turn::birth(world.run_id(), "order-2", world.now());
+    let bad = super::world::turn::birth(world.run_id(), "order-2", world.now());
     let bad = bowline_core::Birth { events: Vec::new(), ..bad };
     refused!(world.try_start(world.starting(bad)), Error::Invalid(_));
 }

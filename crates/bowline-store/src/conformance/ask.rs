@@ -6,8 +6,10 @@ use bowline_core::{AskId, Epoch, Failure, Payload, RunId};
 
 use super::{
     Harness,
-    wait::{block_on, poll_once},
-    world::{NAMESPACE, World, refused},
+    world::{
+        NAMESPACE, World, refused,
+        wait::{block_on, poll_once},
+    },
 };
 use crate::{Answer, Ask, AskBody, AskTarget, Error, Pending, Reply, Result};
 

@@ -9,8 +9,10 @@ use bowline_core::{
 
 use super::{
     Harness,
-    turn::{cause, spec},
-    world::{World, heartbeat},
+    world::{
+        World, heartbeat,
+        turn::{cause, spec},
+    },
 };
 use crate::{ClaimedActivity, HeartbeatReply, Renewal};
 

@@ -4,8 +4,7 @@ use bowline_core::{Blob, Version};
 
 use super::{
     Harness,
-    wait::block_on,
-    world::{World, refused},
+    world::{World, refused, wait::block_on},
 };
 use crate::{CatalogPut, CatalogRead, Error, Item, Result, Which};
 

@@ -4,9 +4,11 @@ use bowline_core::{EventId, Holder, Message, RunId, Token, TurnStart};
 
 use super::{
     Harness,
-    turn::{birth, remote, signal, spec, started, terminate},
-    wait::block_on,
-    world::{NAMESPACE, World, refused},
+    world::{
+        NAMESPACE, World, refused,
+        turn::{birth, remote, signal, spec, started, terminate},
+        wait::block_on,
+    },
 };
 use crate::{ClaimActivities, ClaimRuns, Error, HolderKind, Posted, Want};
 
@@ -286,7 +288,7 @@ pub fn a_closed_run_is_not_taken(harness: &dyn Harness) {
     let run = world.start("a");
     world.close(run, bowline_core::Status::Completed);
     assert_eq!(world.take_runs(), []);
-    let (_, posted) = world.post_receipt(run, super::turn::cancel("ops", ""));
+    let (_, posted) = world.post_receipt(run, super::world::turn::cancel("ops", ""));
     assert_eq!(posted.expect("it is over"), Posted::Finished(run));
     assert_eq!(world.take_runs(), []);
 }

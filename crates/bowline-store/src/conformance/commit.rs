@@ -10,8 +10,10 @@ use bowline_core::{
 use super::{
     Harness,
     claim::intake,
-    turn::{cancel, cause, names, signal, spec, terminate, turn_out},
-    world::{NAMESPACE, World, refused},
+    world::{
+        NAMESPACE, World, refused,
+        turn::{cancel, cause, names, signal, spec, terminate, turn_out},
+    },
 };
 use bowline_core::Parked;
 
@@ -64,7 +66,7 @@ pub fn a_repeated_commit_is_answered_as_done(harness: &dyn Harness) {
     turn.send(Address::Run(other), signal("once", ""));
     let commit = turn.build();
     let send = |world: &World<'_>| {
-        super::wait::block_on(world.store().commit(vec![commit.clone()])).remove(0)
+        super::world::wait::block_on(world.store().commit(vec![commit.clone()])).remove(0)
     };
     let first = send(&world).expect("it is the first");
     assert_eq!(first.started, [(activity, 1)]);
@@ -85,7 +87,8 @@ pub fn a_repeated_closing_commit_is_answered_as_done(harness: &dyn Harness) {
     turn.close(Status::Completed);
     let commit = turn.build();
     for _ in 0..2 {
-        let answer = super::wait::block_on(world.store().commit(vec![commit.clone()])).remove(0);
+        let answer =
+            super::world::wait::block_on(world.store().commit(vec![commit.clone()])).remove(0);
         assert_eq!(answer.expect("done").version, world.head(run).version);
     }
     assert_eq!(world.events(run).len(), 3);
@@ -351,7 +354,7 @@ pub fn a_commit_answers_with_what_waits(harness: &dyn Harness) {
         now: world.now(),
         receipt: None,
     };
-    let answers = super::wait::block_on(world.store().post(vec![wake; 1_100]));
+    let answers = super::world::wait::block_on(world.store().post(vec![wake; 1_100]));
     assert!(answers.iter().all(Result::is_ok));
     let committed = world.run_turn(run, |turn| turn.commit.consumed = Number(2));
     assert_eq!(committed.unread.len(), 1_000);

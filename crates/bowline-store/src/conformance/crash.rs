@@ -9,9 +9,11 @@ use bowline_core::{
 
 use super::{
     Harness,
-    turn::{birth, cancel, cause, names, signal, spec},
-    wait::block_on,
-    world::{World, attempt, heartbeat},
+    world::{
+        World, attempt, heartbeat,
+        turn::{birth, cancel, cause, names, signal, spec},
+        wait::block_on,
+    },
 };
 use crate::{Hint, Posted, Read, Renewal, Sighting, Subtree};
 

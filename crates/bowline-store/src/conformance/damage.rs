@@ -8,9 +8,11 @@ use bowline_core::{ActivitySpec, EventId, RunId, Span, Status, Time, Timeouts};
 
 use super::{
     Damage, Harness,
-    turn::{cause, signal, spec},
-    wait::block_on,
-    world::{World, attempt, heartbeat},
+    world::{
+        World, attempt, heartbeat,
+        turn::{cause, signal, spec},
+        wait::block_on,
+    },
 };
 use crate::{ClaimedActivity, HeartbeatReply, Renewal, Sighting};
 

@@ -2,7 +2,10 @@
 
 use bowline_core::{Blob, EventId, EventKind, MarkerRecorded, TurnStart};
 
-use super::{Harness, turn::remote, world::World};
+use super::{
+    Harness,
+    world::{World, turn::remote},
+};
 use crate::{Read, RunKey, Snapshot};
 
 fn three_batches(world: &World<'_>) -> bowline_core::RunId {
@@ -86,11 +89,11 @@ pub fn rows_of_activities_are_read(harness: &dyn Harness) {
     let world = World::new(harness);
     let run = world.start("a");
     let mut turn = world.turn(run);
-    let ids = turn.schedule_many(5, &super::turn::spec("work"));
+    let ids = turn.schedule_many(5, &super::world::turn::spec("work"));
     world.commit(turn).expect("nobody else writes");
     let rows = world.rows(run);
     assert!(rows.iter().map(|row| row.activity).eq(ids.ids()));
-    assert!(rows.iter().all(|row| row.run == run && row.spec == super::turn::spec("work")));
+    assert!(rows.iter().all(|row| row.run == run && row.spec == super::world::turn::spec("work")));
     let some = Read { activities_max: 2, ..Read::head(RunKey::Run(run)) };
     assert_eq!(world.read(some).activities.len(), 2);
 }

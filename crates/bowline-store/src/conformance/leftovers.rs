@@ -7,9 +7,11 @@ use bowline_core::{
 
 use super::{
     Harness,
-    turn::{birth, cancel, cause, spec, terminate},
-    wait::block_on,
-    world::{NAMESPACE, World, refused},
+    world::{
+        NAMESPACE, World, refused,
+        turn::{birth, cancel, cause, spec, terminate},
+        wait::block_on,
+    },
 };
 use crate::{Error, Leftovers, Phase, Posted, RunCancel, Subtree};
 

@@ -7,8 +7,10 @@ use bowline_core::{
 
 use super::{
     Harness,
-    turn::{cause, spec},
-    world::{SWEEP, World, heartbeat},
+    world::{
+        SWEEP, World, heartbeat,
+        turn::{cause, spec},
+    },
 };
 use crate::{HeartbeatReply, Renewal};
 

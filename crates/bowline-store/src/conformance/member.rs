@@ -4,9 +4,11 @@ use bowline_core::{Ending, Holder, Message, Outcome, Payload, RetryPolicy, Rung,
 
 use super::{
     Harness,
-    turn::{cause, signal, spec},
-    wait::block_on,
-    world::{World, attempt, heartbeat, refused},
+    world::{
+        World, attempt, heartbeat, refused,
+        turn::{cause, signal, spec},
+        wait::block_on,
+    },
 };
 use crate::{ClaimedActivity, Error, HeartbeatReply, Join, Proof, Renewal, Sighting};
 

@@ -4,8 +4,10 @@ use bowline_core::{Ending, Epoch, EventId, Failure, Fence, Message, Payload, Sta
 
 use super::{
     Harness,
-    turn::{Turn, cause, signal, spec},
-    world::{World, heartbeat},
+    world::{
+        World, heartbeat,
+        turn::{Turn, cause, signal, spec},
+    },
 };
 use crate::{ClaimedActivity, Error, OfferedEnd, Posted, Proof, Renewal, Settle};
 

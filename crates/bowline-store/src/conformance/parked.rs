@@ -2,7 +2,10 @@
 
 use bowline_core::{Epoch, GaveUp, MayTry, Parked, RunId, Status, Time, Tried};
 
-use super::{Harness, turn::signal, wait::block_on, world::World};
+use super::{
+    Harness,
+    world::{World, turn::signal, wait::block_on},
+};
 use crate::{ClaimedRun, Filter, Hint, TakeUp};
 
 /// The member of this world could not go on with a run.

@@ -4,9 +4,11 @@ use bowline_core::{Address, Message, Payload, Refusal, RunId, Signal, Status, Un
 
 use super::{
     Harness,
-    turn::{birth, cancel, cause, names, signal, terminate},
-    wait::block_on,
-    world::{NAMESPACE, World, refused},
+    world::{
+        NAMESPACE, World, refused,
+        turn::{birth, cancel, cause, names, signal, terminate},
+        wait::block_on,
+    },
 };
 use crate::{Error, Posted, Posting, Subtree};
 

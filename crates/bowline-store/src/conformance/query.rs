@@ -8,9 +8,11 @@ use bowline_core::{
 
 use super::{
     Harness,
-    turn::{birth, started},
-    wait::block_on,
-    world::{NAMESPACE, World},
+    world::{
+        NAMESPACE, World,
+        turn::{birth, started},
+        wait::block_on,
+    },
 };
 use bowline_core::Parked;
 
@@ -259,7 +261,7 @@ pub fn a_list_shows_heads(harness: &dyn Harness) {
     let world = World::new(harness);
     let run = world.start("a");
     world.tick(1);
-    world.post(run, super::turn::cancel("ops", "")).expect("delivered");
+    world.post(run, super::world::turn::cancel("ops", "")).expect("delivered");
     let page = find(&world, all());
     assert_eq!(page.runs, [world.head(run)]);
     assert_eq!(page.runs[0].started_at.after(Duration::from_secs(1)), world.now());

@@ -10,9 +10,11 @@ use bowline_core::{Address, Ending, EventId, Number, Payload, Status, Step};
 
 use super::{
     Harness,
-    turn::{signal, spec},
-    wait::block_on,
-    world::World,
+    world::{
+        World,
+        turn::{signal, spec},
+        wait::block_on,
+    },
 };
 use crate::{Error, Posted, Posting};
 

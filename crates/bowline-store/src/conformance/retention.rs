@@ -6,9 +6,11 @@ use bowline_core::{Address, Ending, ParentClose, RunId, Status, Timeout};
 
 use super::{
     Harness,
-    turn::{birth, cancel, signal, spec},
-    wait::block_on,
-    world::{NAMESPACE, World, refused},
+    world::{
+        NAMESPACE, World, refused,
+        turn::{birth, cancel, signal, spec},
+        wait::block_on,
+    },
 };
 use crate::{Error, Posted, RunKey, Subtree};
 

@@ -9,8 +9,10 @@ use bowline_core::{
 
 use super::{
     Harness,
-    turn::{cause, spec},
-    world::{World, heartbeat, proof},
+    world::{
+        World, heartbeat, proof,
+        turn::{cause, spec},
+    },
 };
 use crate::{ClaimedActivity, Proof, Renewal, Settle};
 
@@ -311,7 +313,7 @@ pub fn a_stale_report_leaves_the_others_alone(harness: &dyn Harness) {
         world.settling(&second, Ending::Completed(None)),
         world.settling(&first, Ending::Completed(None)),
     ];
-    let answers = super::wait::block_on(world.store().settle(batch));
+    let answers = super::world::wait::block_on(world.store().settle(batch));
     let steps: Vec<Step> = answers.into_iter().map(|answer| answer.expect("taken").step).collect();
     assert_eq!(steps, [Step::Stale, Step::Ended, Step::Ended]);
 }

@@ -4,9 +4,11 @@ use bowline_core::{Address, Conflict, EventKind, Message, Reuse, Status};
 
 use super::{
     Harness,
-    turn::{birth, names, signal, started},
-    wait::block_on,
-    world::{NAMESPACE, World, refused},
+    world::{
+        NAMESPACE, World, refused,
+        turn::{birth, names, signal, started},
+        wait::block_on,
+    },
 };
 use crate::{Error, Posted, Posting, Read, RunKey};
 

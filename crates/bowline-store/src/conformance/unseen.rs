@@ -7,8 +7,10 @@ use bowline_core::{
 
 use super::{
     Harness,
-    turn::{birth, cancel, spec},
-    world::World,
+    world::{
+        World,
+        turn::{birth, cancel, spec},
+    },
 };
 use crate::{ClaimedActivity, Phase, Posted};
 

@@ -6,9 +6,11 @@ use bowline_core::{Address, AskId, Ending, Failure, Fence, Queue, RetryPolicy};
 
 use super::{
     Harness,
-    turn::{Turn, birth, remote, signal, spec},
-    wait::block_on,
-    world::{NAMESPACE, World},
+    world::{
+        NAMESPACE, World,
+        turn::{Turn, birth, remote, signal, spec},
+        wait::block_on,
+    },
 };
 use crate::{Ask, AskBody, AskTarget, Head, Hint, Posted, Posting, Reply, Want};
 

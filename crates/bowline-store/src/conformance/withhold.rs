@@ -4,8 +4,10 @@ use bowline_core::{Ending, EventId, Failure, Fence, Holder, Queue, RetryPolicy, 
 
 use super::{
     Harness,
-    turn::{Turn, cancel, cause, signal, spec, terminate},
-    world::{NAMESPACE, World},
+    world::{
+        NAMESPACE, World,
+        turn::{Turn, cancel, cause, signal, spec, terminate},
+    },
 };
 use crate::{ClaimActivities, Hint, HolderKind, RunCancel};
 

@@ -1,5 +1,8 @@
 //! A store with one member in it, and short words for what the cases do with it.
 
+pub(super) mod turn;
+pub(super) mod wait;
+
 use std::{
     cell::{Cell, OnceCell},
     sync::Arc,
@@ -11,11 +14,11 @@ use bowline_core::{
     RequestId, RunId, Status, Time,
 };
 
-use super::{
-    Harness,
+use self::{
     turn::{Turn, birth, cause},
     wait::block_on,
 };
+use super::Harness;
 use crate::{
     AttemptRef, ClaimActivities, ClaimRuns, ClaimedActivity, ClaimedRun, Committed, Fired, Head,
     Heartbeat, Hint, HolderKind, Join, Leftovers, NewReceipt, Posted, Posting, Proof, Read,

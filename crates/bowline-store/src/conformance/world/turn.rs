@@ -15,15 +15,15 @@ use crate::{Close, Commit, Head, NewActivity, StartNow};
 
 /// A commit in the making.
 #[derive(Clone)]
-pub(super) struct Turn {
-    pub(super) commit: Commit,
+pub(in crate::conformance) struct Turn {
+    pub(in crate::conformance) commit: Commit,
     events: Vec<Event>,
     head: Head,
 }
 
 impl Turn {
     /// Decided on the run as it stands, by whoever holds it.
-    pub(super) fn new(head: &Head, id: u128, now: Time) -> Self {
+    pub(in crate::conformance) fn new(head: &Head, id: u128, now: Time) -> Self {
         let commit = Commit { consumed: head.inbox, ..Commit::unchanged(head, CommitId(id), now) };
         let mut turn = Self { commit, events: Vec::new(), head: head.clone() };
         turn.event(MarkerRecorded::default());
@@ -31,13 +31,13 @@ impl Turn {
     }
 
     /// Without any event, not even the one that every turn begins with.
-    pub(super) fn silent(mut self) -> Self {
+    pub(in crate::conformance) fn silent(mut self) -> Self {
         self.commit.next_event = EventId(self.commit.next_event.0 - self.events.len() as u64);
         self.events.clear();
         self
     }
 
-    pub(super) fn event(&mut self, kind: impl Into<EventKind>) -> EventId {
+    pub(in crate::conformance) fn event(&mut self, kind: impl Into<EventKind>) -> EventId {
         let id = self.commit.next_event;
         let (time, kind) = (self.commit.now, kind.into());
         self.events.push(Event { id, time, kind, notes: Vec::new(), wire: None });
@@ -45,31 +45,35 @@ impl Turn {
         id
     }
 
-    pub(super) fn note(&mut self, note: Note) {
+    pub(in crate::conformance) fn note(&mut self, note: Note) {
         self.events.last_mut().expect("there is an event").notes.push(note);
     }
 
-    pub(super) fn schedule(&mut self, spec: ActivitySpec) -> EventId {
+    pub(in crate::conformance) fn schedule(&mut self, spec: ActivitySpec) -> EventId {
         let activity = self.event(ActivityScheduled { spec: spec.clone(), turn: EventId(1) });
         self.commit.activities.push(NewActivity { activity, spec: Arc::new(spec), start: None });
         activity
     }
 
-    pub(super) fn schedule_many(&mut self, count: usize, spec: &ActivitySpec) -> Ranges {
+    pub(in crate::conformance) fn schedule_many(
+        &mut self,
+        count: usize,
+        spec: &ActivitySpec,
+    ) -> Ranges {
         (0..count).map(|_| self.schedule(spec.clone())).collect()
     }
 
     /// Starts the newest activity in the same commit.
-    pub(super) fn start_now(&mut self, holder: Holder) {
+    pub(in crate::conformance) fn start_now(&mut self, holder: Holder) {
         let start = StartNow { holder, worker: Identity::from("suite") };
         self.commit.activities.last_mut().expect("there is one").start = Some(start);
     }
 
-    pub(super) fn cancel(&mut self, targets: impl Into<Ranges>, who: &str) {
+    pub(in crate::conformance) fn cancel(&mut self, targets: impl Into<Ranges>, who: &str) {
         self.commit.cancels.push((targets.into(), cause(who)));
     }
 
-    pub(super) fn timer(&mut self, due: Time) -> Alarm {
+    pub(in crate::conformance) fn timer(&mut self, due: Time) -> Alarm {
         let timer = self.event(TimerStarted::default());
         let alarm = Alarm { due, what: AlarmKind::Timer(timer) };
         self.commit.arm.push(alarm);
@@ -77,7 +81,11 @@ impl Turn {
     }
 
     /// Begins a child; tells its `ChildInitiated`.
-    pub(super) fn child(&mut self, mut birth: Birth, close: ParentClose) -> EventId {
+    pub(in crate::conformance) fn child(
+        &mut self,
+        mut birth: Birth,
+        close: ParentClose,
+    ) -> EventId {
         let initiated = self.event(ChildInitiated { run: birth.run, ..ChildInitiated::default() });
         let root = self.commit.run;
         if let Some(started) = started(&mut birth) {
@@ -92,7 +100,7 @@ impl Turn {
     }
 
     /// Goes on as another run.
-    pub(super) fn continue_as(&mut self, mut birth: Birth) {
+    pub(in crate::conformance) fn continue_as(&mut self, mut birth: Birth) {
         birth.link = Link::Next;
         let run = birth.run;
         let head = &self.head;
@@ -112,13 +120,13 @@ impl Turn {
     }
 
     /// Sends a message; tells the event that wants to hear of it.
-    pub(super) fn send(&mut self, to: Address, message: Message) -> EventId {
+    pub(in crate::conformance) fn send(&mut self, to: Address, message: Message) -> EventId {
         let answer = self.event(MarkerRecorded::default());
         self.commit.posts.push(Post { to, message, child_of: None, answer: Some(answer) });
         answer
     }
 
-    pub(super) fn close(&mut self, status: Status) {
+    pub(in crate::conformance) fn close(&mut self, status: Status) {
         match status {
             Status::Completed | Status::ContinuedAsNew => self.event(WorkflowCompleted::default()),
             Status::Cancelled => self.event(WorkflowCancelled::default()),
@@ -132,21 +140,21 @@ impl Turn {
     }
 
     /// Closes, and names what it leaves alone.
-    pub(super) fn close_leaving(&mut self, status: Status, left: Ranges) {
+    pub(in crate::conformance) fn close_leaving(&mut self, status: Status, left: Ranges) {
         self.close(status);
         self.note(Note::Outstanding(Outstanding { left, ..Outstanding::default() }));
     }
 
-    pub(super) fn release(&mut self) {
+    pub(in crate::conformance) fn release(&mut self) {
         self.commit.release = true;
     }
 
-    pub(super) fn build(self) -> Commit {
+    pub(in crate::conformance) fn build(self) -> Commit {
         Commit { batch: Batch::of(&self.events), ..self.commit }
     }
 }
 
-pub(super) fn birth(run: RunId, workflow_id: &str, now: Time) -> Birth {
+pub(in crate::conformance) fn birth(run: RunId, workflow_id: &str, now: Time) -> Birth {
     let started = WorkflowStarted {
         name: "flow".into(),
         workflow_id: workflow_id.into(),
@@ -170,7 +178,7 @@ pub(super) fn birth(run: RunId, workflow_id: &str, now: Time) -> Birth {
 }
 
 /// A run under remote rules whose first turn waits for a worker.
-pub(super) fn remote(run: RunId, workflow_id: &str, now: Time) -> Birth {
+pub(in crate::conformance) fn remote(run: RunId, workflow_id: &str, now: Time) -> Birth {
     let mut birth = birth(run, workflow_id, now);
     if let Some(started) = started(&mut birth) {
         started.rules = Rules { kind: Kind::Remote, ..Rules::REMOTE };
@@ -181,7 +189,7 @@ pub(super) fn remote(run: RunId, workflow_id: &str, now: Time) -> Birth {
 }
 
 /// A turn that waits for a remote worker.
-pub(super) fn turn_out(scheduled: EventId, now: Time) -> TurnOut {
+pub(in crate::conformance) fn turn_out(scheduled: EventId, now: Time) -> TurnOut {
     TurnOut {
         attempt: 1,
         scheduled,
@@ -198,37 +206,37 @@ pub(super) fn turn_out(scheduled: EventId, now: Time) -> TurnOut {
 }
 
 /// The first event of a birth.
-pub(super) fn started(birth: &mut Birth) -> Option<&mut WorkflowStarted> {
+pub(in crate::conformance) fn started(birth: &mut Birth) -> Option<&mut WorkflowStarted> {
     match birth.events.first_mut().map(|event| &mut event.kind) {
         Some(EventKind::WorkflowStarted(started)) => Some(started),
         _ => None,
     }
 }
 
-pub(super) fn spec(name: &str) -> ActivitySpec {
+pub(in crate::conformance) fn spec(name: &str) -> ActivitySpec {
     ActivitySpec { name: name.into(), queue: "work".into(), ..ActivitySpec::default() }
 }
 
-pub(super) fn cause(who: &str) -> Cause {
+pub(in crate::conformance) fn cause(who: &str) -> Cause {
     Cause::requested("the suite says so", who)
 }
 
-pub(super) fn signal(name: &str, request: &str) -> Message {
+pub(in crate::conformance) fn signal(name: &str, request: &str) -> Message {
     let (name, request_id) = (name.into(), RequestId::from(request));
     Message::Signal(Box::new(Signal { name, request_id, ..Signal::default() }))
 }
 
-pub(super) fn cancel(who: &str, request: &str) -> Message {
+pub(in crate::conformance) fn cancel(who: &str, request: &str) -> Message {
     let (cause, request_id) = (cause(who), RequestId::from(request));
     Message::Cancel(Box::new(Cancel { cause, request_id, external: None, wire: None }))
 }
 
-pub(super) fn terminate(who: &str) -> Message {
+pub(in crate::conformance) fn terminate(who: &str) -> Message {
     Message::Terminate(Box::new(Terminate { cause: cause(who), details: None, wire: None }))
 }
 
 /// Signals by their names, everything else by its kind: an inbox on one line.
-pub(super) fn names(inbox: &[Message]) -> Vec<String> {
+pub(in crate::conformance) fn names(inbox: &[Message]) -> Vec<String> {
     let kind = |other: &Message| format!("{other:?}").split(['(', ' ']).next().map(String::from);
     let name = |message: &Message| match message {
         Message::Signal(signal) => signal.name.to_string(),
