@@ -109,7 +109,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Takes parked runs that a member has found in a list, those of them that it may still try
     /// ([`Parked`](core::Parked) says who may). It holds them as if it had claimed them, and each
-    /// of them stays parked until a turn of it is written, be it an empty one.
+    /// of them stays parked until it has taken in something new.
     fn take_up(&self, take: TakeUp) -> Answer<Result<Vec<ClaimedRun>>>;
 
     /// Starts activities that wait; never a cancelled or marked one. The start is durable when

@@ -217,6 +217,7 @@ impl Head {
 
     /// Takes in a decision that was written.
     pub fn take(&mut self, commit: &Commit) {
+        let is_read = commit.consumed > self.consumed;
         self.version.0 += 1;
         self.last_commit = commit.id;
         self.consumed = self.consumed.max(commit.consumed);
@@ -229,8 +230,8 @@ impl Head {
             let (requested_at, number) = asked.unwrap_or((cancel.requested_at, cancel.number));
             self.cancel = Some(RunCancel { requested_at, number, ..cancel.clone() });
         }
-        // Its code could go on, whether or not it had anything to say.
-        if commit.fence.is_some() && (commit.batch.is_some() || !commit.release) {
+        // Its code could go on with something new, whether or not it had anything to say.
+        if commit.fence.is_some() && (commit.batch.is_some() || is_read) {
             self.quarantine = None;
         }
         if let Some(quarantine) = &commit.quarantine {

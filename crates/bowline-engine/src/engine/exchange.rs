@@ -159,8 +159,6 @@ pub(crate) struct TurnLease {
     pub(crate) record: TurnRecord,
     pub(crate) events: Vec<Event>,
     pub(crate) inbox: Vec<Received>,
-    /// Its row says that nobody could go on with it.
-    pub(crate) parked: bool,
 }
 
 /// What became of a turn's commit.
@@ -390,7 +388,6 @@ fn lease(claimed: ClaimedRun) -> Result<TurnLease> {
         record: read.head.record,
         events: events(run, &read.batches)?,
         inbox: read.inbox,
-        parked: read.head.quarantine.is_some(),
     })
 }
 

@@ -312,7 +312,6 @@ fn first_lease(birth: Birth, fence: Fence, now: Time) -> Result<TurnLease> {
         record: head.record,
         events: birth.events,
         inbox: vec![Received { number: Number(1), at: now, message: Message::Wake }],
-        parked: false,
     })
 }
 

@@ -23,8 +23,6 @@ pub(super) struct Cached {
     pub(super) unread: BTreeMap<Number, Received>,
     /// Ends of attempts that no turn has seen.
     pub(super) offers: Vec<Offer>,
-    /// Its row says that it is parked, and nothing was written since it was taken up.
-    pub(super) parked: bool,
     /// Whether the commit that is on its way carries such ends.
     pub(super) carries: bool,
     /// When it was last used, by the thread's own count.
@@ -43,7 +41,6 @@ impl Cached {
             next: None,
             unread: BTreeMap::new(),
             offers: Vec::new(),
-            parked: lease.parked,
             carries: false,
             used: 0,
         }
@@ -61,11 +58,9 @@ impl Cached {
         self.unread.keys().next_back().copied().unwrap_or(self.consumed)
     }
 
-    /// Whether it can have a turn now. One that is parked has one even if nothing is new: that it
-    /// could go on must be known.
+    /// Whether it can have a turn now.
     pub(super) fn is_ready(&self) -> bool {
-        let has_news = !(self.unread.is_empty() && self.offers.is_empty());
-        self.state.is_some() && (has_news || self.parked)
+        self.state.is_some() && !(self.unread.is_empty() && self.offers.is_empty())
     }
 
     /// Whether it could have a turn if the answer to its commit were there.
@@ -102,7 +97,6 @@ impl Cached {
             self.record = record;
             self.consumed = consumed;
         }
-        self.parked = false;
         self.state = Some(done.state);
         self.version = done.version;
         self.receive(done.unread);

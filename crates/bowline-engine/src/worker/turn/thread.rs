@@ -327,7 +327,7 @@ impl Thread {
         let expects_mail =
             (is_owed || self.handle.shared.expects_mail(run)) && !planted(Defect::EndOvertakes);
         let (inbox, taken) = cached.take_news(self.inner.now(), expects_mail);
-        if inbox.is_empty() && !cached.parked {
+        if inbox.is_empty() {
             return;
         }
         let Some(state) = cached.state.take() else { return };
