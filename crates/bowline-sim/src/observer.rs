@@ -81,6 +81,8 @@ struct Known {
     receipts: Vec<(ReceiptId, RunId)>,
     signals: BTreeMap<u64, (RunId, u64)>,
     deleted: BTreeSet<RunId>,
+    /// Runs that a receipt is about, whether or not whoever asked has heard of it.
+    told: BTreeSet<RunId>,
     clients: BTreeMap<u64, bool>,
     /// Updates that were answered, by the request that asked for them.
     updates: BTreeMap<u64, RunId>,

@@ -176,7 +176,13 @@ impl Observer {
                     self.grew(*run, born.unwrap_or(Ok(false)));
                     self.tell_of(*run, |run| format!("{run} is started"));
                 }
-                (Posting::Message { message, .. }, Ok(Posted::Delivered(run, _))) => {
+                (Posting::Message { receipt: Some(_), .. }, Ok(Posted::Finished(run))) => {
+                    self.known.lock().told.insert(*run);
+                }
+                (Posting::Message { message, receipt, .. }, Ok(Posted::Delivered(run, _))) => {
+                    if receipt.is_some() {
+                        self.known.lock().told.insert(*run);
+                    }
                     self.tell_of(*run, |run| format!("{} is durable for {run}", word(message)));
                     self.asks(*run, message);
                 }

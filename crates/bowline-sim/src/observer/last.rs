@@ -111,11 +111,11 @@ impl Observer {
             };
             let known = self.known.lock();
             let tree = known.tree(head.run);
+            let receipts = known.receipts.iter().map(|(_, run)| run).chain(&known.told);
             let is_told = known.deleted.contains(&head.run)
-                || known
-                    .receipts
-                    .iter()
-                    .any(|(_, run)| known.tree(*run).contains(&head.run) || tree.contains(run));
+                || receipts
+                    .into_iter()
+                    .any(|run| known.tree(*run).contains(&head.run) || tree.contains(run));
             let below = known.below_of(head.run);
             // What has just closed below is noticed by the next sweep.
             let has_closed = |other: &Head| other.closed_at.is_some_and(|at| at.after(SLACK) < now);

@@ -16,6 +16,7 @@ use bowline_replay::{
     Context, Delay, Ended, Handle, LocalFuture, Workflow, join_all, race, try_join_all, unfit,
 };
 
+use parking_lot::Mutex;
 use tokio::runtime::Handle as Runtime;
 
 use super::{Act, Cleanup, Close, Leaf, Node, What, notes::Notes};
@@ -208,17 +209,19 @@ struct Foreign {
     node: u32,
     run: RunId,
     edition: Edition,
-    /// There as long as it waits.
-    waits: Option<Arc<()>>,
+    /// There as long as it waits: whom to wake.
+    waits: Option<Arc<Mutex<task::Waker>>>,
 }
 
 impl Future for Foreign {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<()> {
-        if self.waits.is_none() {
-            let waits = Arc::new(());
-            let (waiting, waker, run) = (Arc::downgrade(&waits), cx.waker().clone(), self.run);
+        if let Some(waits) = &self.waits {
+            waits.lock().clone_from(cx.waker());
+        } else {
+            let waits = Arc::new(Mutex::new(cx.waker().clone()));
+            let (waiting, run) = (Arc::downgrade(&waits), self.run);
             self.waits = Some(waits);
             self.notes.say(|said| said.foreign.insert(self.node));
             if let Some(Outside { runtime, process, observer }) = self.edition.outside.clone() {
@@ -226,8 +229,10 @@ impl Future for Foreign {
                     tokio::time::sleep(Duration::from_millis(80)).await;
                     process.thawed().await;
                     // Who has left memory is woken in vain.
-                    if !process.is_dead() && waiting.strong_count() > 0 {
+                    if let Some(waits) = waiting.upgrade().filter(|_| !process.is_dead()) {
                         observer.intrudes(run, process.life);
+                        let waker = waits.lock().clone();
+                        drop(waits);
                         waker.wake();
                     }
                 });
