@@ -29,10 +29,8 @@ pub(crate) const CHILD: &str = "a child";
 /// How many requests a child makes at once.
 const CLIENTS: u64 = 4;
 
-/// Not a test of its own: the parent runs it in a process of its own.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn works_until_it_is_killed() {
-    let Some(life) = Life::read() else { return };
+/// The whole life of a child.
+pub(crate) async fn works_until_it_is_killed(life: Life) {
     let builder = Engine::builder(Arc::new(life.open()))
         .identity(identity(std::process::id()))
         .clock(Arc::new(Skewed { machine: SystemClock::default(), by: life.skew }))

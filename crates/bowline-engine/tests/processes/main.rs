@@ -1,9 +1,9 @@
 //! Several real processes on one Postgres, and everything that can happen to them: killed, hung,
 //! cut off, with a wrong clock, and a database that comes and goes.
 //!
-//! The children (this same binary) make requests, work, and say what was acknowledged. The parent
-//! makes the trouble. In the end every promise was kept exactly once, every history is lawful,
-//! every receipt is settled, and nothing is left over.
+//! The children (a test of this binary, started again) make requests, work, and say what was
+//! acknowledged. The parent makes the trouble. In the end every promise was kept exactly once,
+//! every history is lawful, every receipt is settled, and nothing is left over.
 
 mod child;
 mod cluster;

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use crate::{
     child::{PATIENCE, identity},
     flows::Build,
-    schema,
+    kill, schema,
 };
 
 /// What a child is told about its life, by its environment.
@@ -85,7 +85,7 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn begin(life: &Life, promises: &Promises) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("this binary"))
-            .args(["--exact", "child::works_until_it_is_killed", "--nocapture"])
+            .args(["--exact", kill::NAME, "--nocapture"])
             .env(VARIABLE, life.written())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -19,6 +19,7 @@ use bowline_engine::{
 };
 use bowline_replay::{Context, Ended, join_all};
 use bowline_sqlite::SqliteStore;
+use tokio::sync::Semaphore;
 
 /// How often a process is killed right after an acknowledgement.
 const KILLS: usize = 12;
@@ -27,11 +28,16 @@ const CALLS: usize = 6;
 const SLOTS: usize = 4;
 /// Names the folder that a child works in; unset in the parent.
 const FOLDER: &str = "BOWLINE_HOLD_FOLDER";
+/// Says what a child does.
+const WHAT: &str = "BOWLINE_HOLD_WHAT";
 
 /// After a kill and a restart, most runs had another attempt before their cancel was decided,
 /// though it had been acknowledged. Now none has.
 #[test]
 fn no_attempt_begins_after_an_acknowledged_cancel_and_a_kill() {
+    if let (Ok(folder), Ok(what)) = (std::env::var(FOLDER), std::env::var(WHAT)) {
+        return act(&PathBuf::from(folder), &what);
+    }
     let folder = tempfile::tempdir().expect("a folder");
     for kill in 0..KILLS {
         let mut child = child(folder.path(), &format!("cancel {kill}"));
@@ -46,12 +52,13 @@ fn no_attempt_begins_after_an_acknowledged_cancel_and_a_kill() {
     }
 }
 
-/// A process of its own, which is told what to do.
+/// A process of its own, which is told what to do: the same test, started again.
 fn child(folder: &Path, what: &str) -> Child {
     Command::new(std::env::current_exe().expect("this binary"))
-        .args(["--exact", "hold::child_is_told_what_to_do", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "hold::no_attempt_begins_after_an_acknowledged_cancel_and_a_kill"])
+        .args(["--nocapture", "--test-threads=1"])
         .env(FOLDER, folder)
-        .env("BOWLINE_HOLD_WHAT", what)
+        .env(WHAT, what)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -67,18 +74,15 @@ fn hear(child: &mut Child, prefix: &str) -> String {
     found.unwrap_or_else(|| panic!("a child died before it said {prefix:?}"))
 }
 
-#[test]
-fn child_is_told_what_to_do() {
-    let (Ok(folder), Ok(what)) = (std::env::var(FOLDER), std::env::var("BOWLINE_HOLD_WHAT")) else {
-        return;
-    };
+/// What a child does.
+fn act(folder: &Path, what: &str) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let folder = PathBuf::from(folder);
-        let engine = builder(&folder).start().await.expect("the engine starts");
+        let begun = Arc::new(Semaphore::new(0));
+        let engine = builder(folder, begun.clone()).start().await.expect("the engine starts");
         match what.split_once(' ') {
-            Some(("cancel", number)) => cancels(&engine, &folder, number).await,
+            Some(("cancel", number)) => cancels(&engine, &begun, number).await,
             Some(("settle", receipt)) => {
                 let receipt = ReceiptId(receipt.parse().expect("a number"));
                 engine.wait(receipt, Phase::Settled).await.expect("the receipt is there");
@@ -91,13 +95,11 @@ fn child_is_told_what_to_do() {
 
 /// Has a run at work, cancels it, says so, and is dead in the same moment: whoever is killed from
 /// outside may have decided the cancel by then.
-async fn cancels(engine: &Engine, folder: &Path, number: &str) {
+async fn cancels(engine: &Engine, begun: &Semaphore, number: &str) {
     let id = format!("fan-{number}");
     let options = StartOptions::new("fan", id.as_str(), "work", Some(Payload::json(number)));
     let run: RunId = engine.start(options).await.expect("a start is taken");
-    while begun(folder, number.parse().expect("a number")) < SLOTS {
-        tokio::task::yield_now().await;
-    }
+    begun.acquire_many(SLOTS as u32).await.expect("attempts begin").forget();
     let request = CancelRequest::new("enough", "the test");
     let receipt = engine.cancel(run, request).await.expect("a cancel is taken");
     say(&format!("ack {}", receipt.0));
@@ -121,7 +123,8 @@ fn diary(folder: &Path, number: &str) -> PathBuf {
     folder.join(format!("begun-{number}"))
 }
 
-fn builder(folder: &Path) -> Builder {
+/// With an activity that writes into the diary and says so when it has.
+fn builder(folder: &Path, begun: Arc<Semaphore>) -> Builder {
     let store = SqliteStore::open(folder.join("hold.db")).expect("the store opens");
     let folder = folder.to_owned();
     Engine::builder(Arc::new(store))
@@ -132,11 +135,12 @@ fn builder(folder: &Path) -> Builder {
             activity_fn(move |ctx, input: Option<Payload>| {
                 let input = input.expect("its run's number");
                 let number = String::from_utf8_lossy(input.bytes.as_slice()).into_owned();
-                let path = diary(&folder, &number);
+                let (path, begun) = (diary(&folder, &number), begun.clone());
                 async move {
                     let file: std::io::Result<File> =
                         OpenOptions::new().create(true).append(true).open(path);
                     writeln!(file.expect("the diary opens"), "begun").expect("it is written");
+                    begun.add_permits(1);
                     let cause = ctx.cancelled().await;
                     Err(Failure::new(cause.to_string()))
                 }
