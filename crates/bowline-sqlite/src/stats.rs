@@ -12,6 +12,9 @@ pub struct Stats {
     pub transactions: u64,
     /// Transactions that were rolled back.
     pub rollbacks: u64,
+    /// How often the writer waited for [`Settings::busy`](crate::Settings::busy) in vain, because
+    /// another connection had the file.
+    pub busy: u64,
     /// Rows that were read.
     pub rows_read: u64,
     /// Rows that were inserted, updated or deleted.
@@ -29,6 +32,7 @@ pub(crate) struct Counters {
     pub(crate) calls: AtomicU64,
     pub(crate) transactions: AtomicU64,
     pub(crate) rollbacks: AtomicU64,
+    pub(crate) busy: AtomicU64,
     pub(crate) rows_read: AtomicU64,
     pub(crate) rows_written: AtomicU64,
     pub(crate) batches_read: AtomicU64,
@@ -43,6 +47,7 @@ impl Counters {
             calls: read(&self.calls),
             transactions: read(&self.transactions),
             rollbacks: read(&self.rollbacks),
+            busy: read(&self.busy),
             rows_read: read(&self.rows_read),
             rows_written: read(&self.rows_written),
             batches_read: read(&self.batches_read),

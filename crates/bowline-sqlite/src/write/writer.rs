@@ -7,7 +7,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, atomic::AtomicU64},
 };
 
 use bowline_store::{Error, Hint};
@@ -245,7 +245,7 @@ impl Writer {
         };
         let Hand { connection, log, .. } = hand;
         let db = Db::new(connection, &shared.counters);
-        begin(connection)?;
+        begin(connection, &shared.counters.busy)?;
         log.keep_ahead();
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let mut tx = Tx::new(db, memory);
@@ -284,14 +284,15 @@ impl Writer {
 }
 
 /// Another connection may have the file for a while: a backup, a shell.
-fn begin(connection: &Connection) -> Outcome<()> {
+fn begin(connection: &Connection, busy: &AtomicU64) -> Outcome<()> {
     let mut tries = 0;
     loop {
         tries += 1;
-        match connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map_err(Fault::from) {
-            Err(fault) if fault.is_busy() && tries < limits::BUSY_TRIES => {}
-            Err(fault) => return Err(fault),
-            Ok(_) => return Ok(()),
+        let begun = connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map_err(Fault::from);
+        let Err(fault) = begun else { return Ok(()) };
+        count(busy, usize::from(fault.is_busy()));
+        if !fault.is_busy() || tries >= limits::BUSY_TRIES {
+            return Err(fault);
         }
     }
 }
