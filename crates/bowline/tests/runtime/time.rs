@@ -1,6 +1,6 @@
 //! Virtual time: it stands still while anything goes on, and jumps when nothing does.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bowline::{Status, prelude::*};
 
@@ -8,7 +8,6 @@ use crate::shop::{DAY, YEAR, app, charge, checkout, remind};
 
 #[test]
 fn a_year_passes_in_a_moment() {
-    let began = Instant::now();
     bowline::test::run(app(), async |t| {
         let start = t.now();
         let run = t.start(remind, "rent", "alice").await.unwrap();
@@ -18,8 +17,6 @@ fn a_year_passes_in_a_moment() {
         assert_eq!(run.result().await.unwrap(), 365);
         assert_eq!(t.now(), start + YEAR);
     });
-    // A moment on a machine that has nothing else to do: most of this is for one that has.
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
 #[test]
