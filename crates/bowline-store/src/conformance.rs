@@ -36,6 +36,8 @@ use bowline_core::RunId;
 
 use crate::Store;
 
+pub use world::wait::block_on;
+
 /// One store of one case.
 pub trait Harness {
     /// Opens it, empty. Called once, and first.

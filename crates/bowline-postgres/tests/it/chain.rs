@@ -11,11 +11,7 @@ use bowline_store::{
     Close, Commit, Head, Join, Posted, Posting, Read, RunKey, Store, Subtree, Sweep,
 };
 
-use crate::{
-    place::Place,
-    proxy::Proxy,
-    takeover::{starting, wait},
-};
+use crate::{place::Place, proxy::Proxy, takeover::starting, wait::wait};
 
 const NOW: Time = Time(1_000_000);
 const NAMESPACE: Namespace = Namespace(1);

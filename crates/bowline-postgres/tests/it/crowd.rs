@@ -1,9 +1,6 @@
 //! Calls that stand in each other's way: rows that somebody else has locked, and who comes first.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::{thread, time::Duration};
 
 use bowline_core::{
     Address, Batch, Cancel, Cause, CommitId, Event, EventId, MarkerRecorded, Message, Namespace,
@@ -17,7 +14,8 @@ use bowline_store::{
 
 use crate::{
     place::Place,
-    takeover::{hear, starting, wait},
+    takeover::starting,
+    wait::{hear, look_until, wait},
 };
 
 const NOW: Time = Time(1_000_000);
@@ -35,10 +33,7 @@ pub(crate) fn waiting(place: &Place) -> i64 {
 }
 
 pub(crate) fn until_waiting(place: &Place, wanted: i64) {
-    let begun = Instant::now();
-    while waiting(place) != wanted {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{wanted} never waited");
-    }
+    look_until(&format!("{wanted} never waited"), || waiting(place) == wanted);
 }
 
 /// Keeps the row of a run locked while something is done.
@@ -121,7 +116,7 @@ fn a_run_that_was_passed_over_is_looked_for_again() {
     };
     let mut hints = store.watch();
     assert_eq!(locked(&place, 1, claim), 0, "it is not waited for");
-    hear(&mut hints, &Hint::Turn(Namespace(1), Queue::from("turns")), || ());
+    hear(&mut hints, || Hint::Turn(Namespace(1), Queue::from("turns")));
     assert_eq!(claim(), 1);
 }
 

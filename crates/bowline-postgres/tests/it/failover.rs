@@ -14,10 +14,7 @@ use bowline_core::{
 use bowline_postgres::PostgresStore;
 use bowline_store::{Commit, Committed, Error, Head, Join, Posting, Read, RunKey, Store};
 
-use crate::{
-    place::Place,
-    takeover::{starting, wait},
-};
+use crate::{place::Place, takeover::starting, wait::wait};
 
 const NOW: Time = Time(1_000_000);
 

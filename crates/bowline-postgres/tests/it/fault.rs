@@ -1,11 +1,7 @@
 //! Connections that are cut at the worst moment, again and again: what was acknowledged is there,
 //! what was not is there once or not at all, and nobody is told a lie.
 
-use std::{
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
-    thread,
-    time::Duration,
-};
+use std::{sync::mpsc, thread};
 
 use bowline_core::{
     Address, Batch, CommitId, Event, EventId, MarkerRecorded, Message, RequestId, RunId, Signal,
@@ -17,7 +13,8 @@ use bowline_store::{Commit, Error, Head, Posted, Posting, Read, RunRead, Store};
 use crate::{
     place::Place,
     proxy::{Cut, Proxy},
-    takeover::{starting, wait},
+    takeover::starting,
+    wait::wait,
 };
 
 const NOW: Time = Time(1_000_000);
@@ -112,26 +109,21 @@ fn connections_that_end_lose_nothing_that_was_acknowledged() {
     let name = place.schema().to_owned();
     let url = format!("{}?application_name={name}", place.url());
     let store = PostgresStore::open_with(&url, place.settings()).expect("it opens");
-    let (done, acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (acknowledges, acknowledged) = mpsc::channel::<()>();
     let runs: Vec<RunId> = (1..=WRITERS).map(|uuid| begin(&store, uuid)).collect();
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let (place, name) = (&place, &name);
+        scope.spawn(move || {
             let ends = format!(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                  WHERE application_name = '{name}'"
             );
-            let mut heard = 0;
-            while !done.load(Ordering::SeqCst) {
-                // Somebody has to get somewhere in between.
-                if acknowledged.load(Ordering::SeqCst) < heard + 3 {
-                    thread::park_timeout(Duration::from_millis(1));
-                    continue;
-                }
-                heard = acknowledged.load(Ordering::SeqCst);
+            // Somebody has to get somewhere in between.
+            while (0..3).all(|_| acknowledged.recv().is_ok()) {
                 place.execute(&ends);
             }
         });
-        let write = |run: RunId| {
+        let write = |run: RunId, acknowledges: mpsc::Sender<()>| {
             for id in 1..=TURNS {
                 let decided = loop {
                     match wait(store.read(Read::whole(run))) {
@@ -145,7 +137,7 @@ fn connections_that_end_lose_nothing_that_was_acknowledged() {
                     match wait(store.commit(vec![decided.clone()])).remove(0) {
                         Ok(committed) => {
                             assert!(committed.version > decided.expected);
-                            acknowledged.fetch_add(1, Ordering::SeqCst);
+                            acknowledges.send(()).expect("it is heard");
                             break;
                         }
                         Err(error) => assert!(error.passes(), "{error:?}"),
@@ -153,10 +145,12 @@ fn connections_that_end_lose_nothing_that_was_acknowledged() {
                 }
             }
         };
-        let writers: Vec<_> = runs.iter().map(|run| scope.spawn(move || write(*run))).collect();
-        let ended: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
-        done.store(true, Ordering::SeqCst);
-        ended.into_iter().for_each(|writer| writer.expect("no panic"));
+        for run in &runs {
+            let acknowledges = acknowledges.clone();
+            scope.spawn(move || write(*run, acknowledges));
+        }
+        // The last writer that ends has the last of them.
+        drop(acknowledges);
     });
     for run in runs {
         let read = loop {

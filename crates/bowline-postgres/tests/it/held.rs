@@ -16,7 +16,8 @@ use bowline_store::{
 use crate::{
     place::Place,
     proxy::{Cut, Proxy},
-    takeover::{starting, wait},
+    takeover::starting,
+    wait::wait,
 };
 
 const NOW: Time = Time(1_000_000);

@@ -9,7 +9,8 @@ use bowline_store::{Filter, Join, Page, Posting, Renewal, Store};
 use crate::{
     crowd::{holding, until_waiting, waiting},
     place::Place,
-    takeover::{starting, wait},
+    takeover::starting,
+    wait::wait,
 };
 
 const NOW: Time = Time(1_000_000);

@@ -17,3 +17,4 @@ mod rejoin;
 mod spoilt;
 mod takeover;
 mod transaction;
+mod wait;

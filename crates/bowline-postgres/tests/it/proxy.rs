@@ -8,8 +8,8 @@ use std::{
     io::{Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
+        Arc, Condvar, Mutex,
+        atomic::{AtomicU8, AtomicU64, Ordering},
         mpsc,
     },
     thread,
@@ -59,7 +59,8 @@ struct State {
     looks: AtomicU64,
     statements: AtomicU64,
     /// What was kept back may go.
-    is_free: AtomicBool,
+    is_free: Mutex<bool>,
+    was_freed: Condvar,
     /// Told twice of a connection on which something was kept back: both ways are used no more.
     over: mpsc::Sender<()>,
     /// Servers that nobody has hung up on.
@@ -79,9 +80,8 @@ impl Drop for Proxy {
 impl State {
     /// Waits until what is kept back may go.
     fn wait(&self) {
-        while !self.is_free.load(Ordering::SeqCst) {
-            thread::park_timeout(Duration::from_millis(1));
-        }
+        let is_free = self.is_free.lock().expect("nobody panics with it");
+        drop(self.was_freed.wait_while(is_free, |is_free| !*is_free));
     }
 
     /// One way of a connection is not used any more.
@@ -109,7 +109,8 @@ impl Proxy {
             cuts: AtomicU64::new(0),
             looks: AtomicU64::new(0),
             statements: AtomicU64::new(0),
-            is_free: AtomicBool::new(false),
+            is_free: Mutex::default(),
+            was_freed: Condvar::new(),
             over: told,
             left: Mutex::default(),
         });
@@ -151,7 +152,8 @@ impl Proxy {
     /// Lets the one change go that was kept back, and waits until the server has done with it
     /// whatever it does.
     pub(crate) fn let_go(&self) {
-        self.state.is_free.store(true, Ordering::SeqCst);
+        *self.state.is_free.lock().expect("nobody panics with it") = true;
+        self.state.was_freed.notify_all();
         for _ in 0..2 {
             self.over.recv_timeout(Duration::from_secs(60)).expect("both ways come to an end");
         }

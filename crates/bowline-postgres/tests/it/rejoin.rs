@@ -11,7 +11,7 @@ use crate::{
     crowd::holding,
     place::Place,
     proxy::{Cut, Proxy},
-    takeover::wait,
+    wait::wait,
 };
 
 const LEASE: Duration = Duration::from_secs(600);

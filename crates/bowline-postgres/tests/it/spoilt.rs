@@ -12,10 +12,7 @@ use bowline_store::{
     ClaimActivities, ClaimedActivity, Commit, HolderKind, Join, Posting, Read, RunKey, Store, Sweep,
 };
 
-use crate::{
-    place::Place,
-    takeover::{starting, wait},
-};
+use crate::{place::Place, takeover::starting, wait::wait};
 
 const NOW: Time = Time(1_000_000);
 

@@ -1,12 +1,6 @@
 //! Several stores on the same tables: who is given up, by whom, and what becomes of its work.
 
-use std::{
-    future::Future,
-    sync::Arc,
-    task::{Context, Poll, Wake, Waker},
-    thread::{self, Thread},
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use bowline_core::{
     ActivitySpec, Birth, Conflict, Ending, Epoch, Event, EventId, Fence, Holder, Link, Namespace,
@@ -14,51 +8,35 @@ use bowline_core::{
 };
 use bowline_postgres::{PostgresStore, Settings};
 use bowline_store::{
-    ClaimActivities, ClaimRuns, ClaimedRun, Error, Hint, Hints, HolderKind, Join, Posted, Posting,
-    Proof, Renewal, Settle, StartRun, Store, Subtree, Sweep, Want,
+    ClaimActivities, ClaimRuns, ClaimedRun, Error, Hint, HolderKind, Join, Posted, Posting, Proof,
+    Renewal, Settle, StartRun, Store, Subtree, Sweep, Want,
 };
 
 use crate::{
     crowd::{locked, undoing, until_waiting},
     place::Place,
     proxy::{Cut, Proxy},
+    wait::{hear, look_until, wait},
 };
 
 /// Long enough for a loaded machine to renew in time, short enough to wait for.
 const LEASE: Duration = Duration::from_secs(3);
 const NAMESPACE: Namespace = Namespace(1);
 
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-pub(crate) fn wait<T>(answer: impl Future<Output = T>) -> T {
-    let mut answer = std::pin::pin!(answer);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let begun = Instant::now();
-    loop {
-        if let Poll::Ready(value) = answer.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return value;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(60), "no answer came");
-        thread::park_timeout(Duration::from_secs(1));
-    }
-}
-
 fn now() -> Time {
     Time(1_000_000)
 }
 
 pub(crate) fn starting(uuid: u128) -> Posting {
+    starting_in(uuid, "turns".into())
+}
+
+fn starting_in(uuid: u128, queue: Queue) -> Posting {
     let run = RunId { namespace: NAMESPACE, uuid };
     let started = WorkflowStarted {
         workflow_id: format!("flow-{uuid}").as_str().into(),
         name: "flow".into(),
-        queue: "turns".into(),
+        queue,
         first_run: run,
         original_run: run,
         attempt: 1,
@@ -185,9 +163,13 @@ impl Member {
 /// Waits for hints until something is so.
 fn until(member: &Member, mut is_so: impl FnMut() -> bool) {
     let mut hints = member.store.watch();
-    while !is_so() {
-        wait(hints.next());
-    }
+    look_until("it never came to be so", || {
+        let is_so = is_so();
+        if !is_so {
+            wait(hints.next());
+        }
+        is_so
+    });
 }
 
 #[test]
@@ -242,11 +224,17 @@ fn a_silent_member_is_remembered_while_its_code_may_run_on() {
 #[test]
 fn an_idle_member_is_not_given_up() {
     let place = Place::new();
-    let (idle, other) = (Member::join(&place), Member::join(&place));
-    let begun = Instant::now();
+    let mut settings = place.settings();
+    settings.poll = Duration::from_millis(200);
+    let (idle, other) = (Member::join(&place), Member::join_with(&place, settings));
+    let row = format!("{}.members WHERE epoch = {} AND state = 0", place.schema(), idle.epoch.0);
+    let later = format!("{row} AND renewed_at > joined_at + 2 * lease");
     until(&other, || {
+        // In touch, whatever its store does by itself, it may say of others that they are not.
+        other.renew().expect("it is alive");
         other.sweep();
-        begun.elapsed() > LEASE * 2
+        assert_eq!(place.count(&row), 1, "it was given up");
+        place.count(&later) == 1
     });
     idle.renew().expect("it is alive");
 }
@@ -355,21 +343,6 @@ fn what_is_held_for_a_member_that_was_given_up_is_freed() {
     assert_eq!(other.claim().expect("alive").len(), usize::from(answer.is_ok()));
 }
 
-/// Does something until it is hinted at. Once is not enough where nobody listens yet.
-pub(crate) fn hear(hints: &mut Hints, wanted: &Hint, mut cause: impl FnMut()) {
-    for _ in 0..30 {
-        cause();
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(2) {
-            if hints.take().contains(wanted) {
-                return;
-            }
-            thread::park_timeout(Duration::from_millis(5));
-        }
-    }
-    panic!("{wanted:?} was never heard");
-}
-
 #[test]
 fn hints_reach_other_processes() {
     let place = Place::new();
@@ -378,11 +351,11 @@ fn hints_reach_other_processes() {
     let open = || PostgresStore::open_with(&place.url(), settings.clone()).expect("it opens");
     let (one, two) = (open(), open());
     let mut hints = two.watch();
-    let turn = Hint::Turn(NAMESPACE, Queue::from("turns"));
     let mut uuid = 0;
-    hear(&mut hints, &turn, || {
+    hear(&mut hints, || {
         uuid += 1;
         wait(one.post(vec![starting(uuid)])).remove(0).expect("it starts");
+        Hint::Turn(NAMESPACE, Queue::from("turns"))
     });
 }
 
@@ -396,30 +369,21 @@ fn a_hint_that_was_cut_off_reaches_other_processes_nevertheless() {
     let one = PostgresStore::open_with(&url, settings.clone()).expect("it opens");
     let two = PostgresStore::open_with(&place.url(), settings).expect("it opens");
     let mut hints = two.watch();
-    let turn = Hint::Turn(NAMESPACE, Queue::from("turns"));
     let mut uuid = 0;
+    // Each in a queue of its own: a hint of something earlier may be very late.
     let mut start = || {
         uuid += 1;
-        wait(one.post(vec![starting(uuid)])).remove(0).expect("it starts");
+        let queue = Queue::from(format!("turns-{uuid}").as_str());
+        let posting = starting_in(uuid, queue.clone());
+        wait(one.post(vec![posting])).remove(0).expect("it starts");
+        Hint::Turn(NAMESPACE, queue)
     };
-    hear(&mut hints, &turn, &mut start);
+    hear(&mut hints, &mut start);
     for cut in 1..=3 {
-        // Nothing of what was started before is still to be told.
-        while hints.take().contains(&turn) {
-            thread::park_timeout(Duration::from_millis(300));
-        }
         proxy.cut(Cut::Note);
-        start();
-        let begun = Instant::now();
-        let until = |what: &str, is_so: &mut dyn FnMut() -> bool| {
-            while !is_so() {
-                assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-                thread::park_timeout(Duration::from_millis(5));
-            }
-        };
-        // In this order: a hint of something earlier may be very late.
-        until("it was never cut off", &mut || proxy.cuts() == cut);
-        until("it was never told", &mut || hints.take().contains(&turn));
+        let wanted = start();
+        while !wait(hints.next()).contains(&wanted) {}
+        assert_eq!(proxy.cuts(), cut, "it was never cut off");
     }
 }
 

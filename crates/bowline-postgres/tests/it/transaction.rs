@@ -8,7 +8,8 @@ use bowline_store::{Error, Hint, Posted, Read, RunKey, Store};
 
 use crate::{
     place::Place,
-    takeover::{hear, starting, wait},
+    takeover::starting,
+    wait::{hear, wait},
 };
 
 fn exists(store: &PostgresStore, uuid: u128) -> bool {
@@ -43,13 +44,14 @@ fn the_hint_follows_the_commit() {
     settings.poll = Duration::from_secs(3_600);
     let store = PostgresStore::open_with(&place.url(), settings).expect("it opens");
     let (mut hints, mut uuid) = (store.watch(), 0);
-    hear(&mut hints, &Hint::Turn(Namespace(1), Queue::from("turns")), || {
+    hear(&mut hints, || {
         uuid += 1;
         place.with(async |mut client| {
             let tx = client.transaction().await.expect("it begins");
             store.post_in(&tx, &[starting(uuid)]).await.expect("it is free");
             tx.commit().await.expect("it commits");
         });
+        Hint::Turn(Namespace(1), Queue::from("turns"))
     });
 }
 

@@ -21,8 +21,12 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for an answer.
-pub(crate) fn block_on<T>(answer: impl Future<Output = T>) -> T {
+/// Waits for an answer. A thread of its own may do so, outside of any runtime.
+///
+/// # Panics
+///
+/// If none comes for so long that none ever will.
+pub fn block_on<T>(answer: impl Future<Output = T>) -> T {
     let mut answer = pin!(answer);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut cx = Context::from_waker(&waker);
