@@ -183,6 +183,7 @@ async fn pulse(ctx: Context, _: Option<Payload>) -> Result<Option<Payload>, Ende
 }
 
 async fn pulses(ctx: ActivityContext, _: Option<Payload>) -> Result<Option<Payload>, Failure> {
+    let _gone = Gone(ctx.info().run);
     loop {
         crate::child::say(format_args!("{PULSE}{}", ctx.info().attempt));
         let pause = tokio::time::timeout(Duration::from_millis(20), ctx.cancelled());
@@ -221,6 +222,7 @@ pub(crate) fn add(id: &str) -> UpdateRequest {
 }
 
 async fn until_told(ctx: ActivityContext, _: Option<Payload>) -> Result<Option<Payload>, Failure> {
+    let _gone = Gone(ctx.info().run);
     crate::child::say(format_args!("{}", holds(ctx.info().run)));
     let cause = ctx.cancelled().await;
     crate::child::say(format_args!("told {}", cause.code));
@@ -230,6 +232,20 @@ async fn until_told(ctx: ActivityContext, _: Option<Payload>) -> Result<Option<P
 /// What a child says when its code has begun to hold something for a run.
 pub(crate) fn holds(run: RunId) -> String {
     format!("holds for {run}")
+}
+
+/// Says that code of a run is there no more, however it ended.
+struct Gone(RunId);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        crate::child::say(format_args!("{}", gone(self.0)));
+    }
+}
+
+/// What a child says then.
+pub(crate) fn gone(run: RunId) -> String {
+    format!("gone is code of {run}")
 }
 
 /// Code that has something to put away first.

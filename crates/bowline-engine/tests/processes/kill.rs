@@ -12,7 +12,7 @@ use crate::{
     longer,
     schema::{LEASE, Schema},
     soak,
-    verify::verify,
+    verify::{open, verify},
     worker::{Life, Promises, Worker},
 };
 
@@ -102,7 +102,9 @@ impl Team {
             worker.calm();
         }
         for worker in &mut self.workers {
-            worker.says("calm").await;
+            if !worker.is_heard("calm", 1).await {
+                panic!("a child never said calm: {}", open(&self.engine).await);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! cancels nothing, and nobody comes back to find the own work stolen. One that is longer than a
 //! lease ends what runs, which is tried again.
 
-use std::time::{Duration, Instant};
+use std::{convert::Infallible, time::Duration};
 
 use bowline_core::{Payload, RunEnding, RunId};
 use bowline_engine::{
@@ -12,7 +12,7 @@ use bowline_engine::{
 
 use crate::{
     cluster::{Cluster, Stop},
-    flows::{PULSE, QUEUE, holds},
+    flows::{PULSE, QUEUE, gone, holds},
     kill::Team,
     longer,
     schema::Schema,
@@ -78,21 +78,24 @@ async fn outlast_the_lease(cluster: &mut Cluster, schema: &Schema, team: &mut Te
     let pulse = within("a start", team.engine.start(options)).await;
     team.says(PULSE).await;
     cluster.down(Stop::Immediate);
-    let down = Instant::now();
-    while down.elapsed() < LEASE * 4 / 3 {
-        std::thread::park_timeout(Duration::from_millis(200));
-    }
+    // Nobody can tell them anything.
+    team.says(&gone(run)).await;
+    team.says(&gone(pulse)).await;
     let said = team.said(PULSE);
-    while down.elapsed() < LEASE * 5 / 3 {
-        std::thread::park_timeout(Duration::from_millis(200));
-    }
+    // Whoever runs neither has nothing that would say so, and was in contact a third of a lease
+    // later at most. This is by a real clock: nobody can promise anything while it is waited for.
+    team.work(usize::MAX / 2, LEASE * 2 / 3).await;
     assert_eq!(team.said(PULSE), said, "no code runs when the lease is over");
     cluster.up();
-    // Long enough for whoever might want to give somebody up.
-    let back = Instant::now();
-    while back.elapsed() < LEASE * 3 / 2 {
-        team.work(5, Duration::from_secs(1)).await;
-    }
+    let back = schema.now().await;
+    let works = async {
+        while schema.outlasted(back).await < 4 {
+            team.work(5, Duration::from_secs(1)).await;
+        }
+        Ok::<_, Infallible>(())
+    };
+    within("leases to be outlasted", works).await;
+    assert!(team.said(PULSE) > said, "its code runs again");
     let now = attempt(&team.engine, run).await;
     // One that began while its process was entering again may have been handed back, too.
     assert!(now.0 == held && now.1 > before, "handed back, and tried again: {now:?}");

@@ -3,41 +3,38 @@
 //! parked meanwhile is taken up by itself when its code is back: nothing is lost, and nobody has to
 //! retry anything.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bowline_core::Signal;
 use bowline_engine::Engine;
 use bowline_store::Filter;
 
 use crate::{
-    child::PATIENCE,
     flows::Build,
     kill::Team,
     longer,
     schema::{LEASE, Schema},
     soak,
-    verify::{all_runs, verify, within},
+    verify::{all_runs, ending, verify, within},
 };
 
-/// Waits until no run is parked any more. Runs that wait for a signal are given it, so that each of
-/// them needs its code once more.
+/// Waits until every run has ended, whoever had it parked. Those that wait for a signal are given
+/// it, so that each of them needs its code once more.
 async fn settled(engine: &Engine) {
-    let begun = Instant::now();
     loop {
-        let mut open = 0;
-        for head in all_runs(engine).await.iter().filter(|head| head.status.is_open()) {
-            open += 1;
-            let late = begun.elapsed() > PATIENCE;
-            assert!(!late, "{} is still open: {:?}", head.workflow_id, head.quarantine);
+        let mut open = all_runs(engine).await;
+        open.retain(|head| head.status.is_open());
+        if open.is_empty() {
+            return;
+        }
+        for head in open {
             if head.name.as_str() == "order" {
                 let request_id = format!("{}-last", head.run).as_str().into();
                 let signal = Signal { name: "go".into(), request_id, ..Signal::default() };
                 // It may have closed by itself meanwhile.
                 let _ = engine.signal(head.run, signal).await;
             }
-        }
-        if open == 0 {
-            return;
+            ending(engine, head.run).await;
         }
     }
 }

@@ -59,6 +59,22 @@ impl Schema {
         self.count(&format!("SELECT count(*) FROM {schema}.{rows}"), &[]).await
     }
 
+    /// What the clock says that leases go by.
+    pub(crate) async fn now(&self) -> i64 {
+        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8";
+        self.count(sql, &[]).await
+    }
+
+    /// How many members say that they are there, one lease and a half after a moment. By then all
+    /// that were late would have been given up.
+    pub(crate) async fn outlasted(&self, moment: i64) -> i64 {
+        let rows = format!(
+            "members WHERE state = 0 AND renewed_at > \
+             to_timestamp({moment}::float8 / 1000000) + 1.5 * lease"
+        );
+        self.rows(&rows).await
+    }
+
     /// A number that is another one as soon as somebody else has the store open.
     pub(crate) async fn openings(&self) -> i64 {
         let schema = &self.life.schema;

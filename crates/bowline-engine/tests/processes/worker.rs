@@ -116,12 +116,17 @@ impl Worker {
 
     /// Waits until it has said a line so many times.
     pub(crate) async fn says_times(&mut self, what: &str, times: usize) {
+        assert!(self.is_heard(what, times).await, "a child never said {what}");
+    }
+
+    /// Whether it says a line so many times before anybody loses patience.
+    pub(crate) async fn is_heard(&mut self, what: &str, times: usize) -> bool {
         let count =
             |others: &[String]| others.iter().filter(|line| line.contains(what)).count() >= times;
         let said = self.said.wait_for(|(_, others)| count(others));
-        let heard = tokio::time::timeout(PATIENCE, said).await;
-        let heard = heard.unwrap_or_else(|_| panic!("a child never said {what}")).map(drop);
-        heard.unwrap_or_else(|_| panic!("a child ended and did not say {what}"));
+        let Ok(heard) = tokio::time::timeout(PATIENCE, said).await else { return false };
+        assert!(heard.is_ok(), "a child ended and did not say {what}");
+        true
     }
 
     /// What it has said after these words.
