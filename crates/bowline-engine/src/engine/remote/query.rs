@@ -5,13 +5,9 @@
 //! Never: shows a run that lags behind. While a turn is due or messages wait, a question waits for
 //!        the next turn; only a run at rest is asked alone.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+pub(super) mod open;
+
+use std::{collections::BTreeMap, sync::Arc};
 
 use bowline_core::{
     AskId, Epoch, Event, EventId, EventKind, Failure, Fields, Name, Namespace, Payload, Queue,
@@ -19,11 +15,10 @@ use bowline_core::{
 };
 use bowline_store::{Head, Read, RunKey};
 use minicbor::{Decode, Encode};
-use parking_lot::Mutex;
-use tokio::sync::oneshot;
 
+use self::open::QuestionPlace;
 use super::{
-    stand::{self, Others},
+    stand::{self},
     turn::{RemoteTurn, Taken},
 };
 use crate::{
@@ -77,187 +72,6 @@ pub struct RemoteAsk {
     pub query: RemoteQuery,
     /// The run as its code is to see it. Not a turn: there is nothing to complete.
     pub turn: RemoteTurn,
-}
-
-/// Where a question is.
-#[derive(Clone, Debug, PartialEq)]
-enum QuestionPlace {
-    /// It waits for the run's next turn, or for the run to be at rest.
-    Waits,
-    /// It went out with the turn of this serial number.
-    Rides(u64),
-    /// It waits in a queue for any worker that polls there; since when.
-    Stands(Queue, Time),
-    /// A worker has it alone, or its answer is on its way; since when.
-    Out(Time),
-    /// Its turn is over, and its answer may be on its way from another member; since when.
-    Landed(Time),
-    /// It is asked again under another id: nobody is given it, but its answer may still come.
-    Old,
-}
-
-#[derive(Debug)]
-struct Open {
-    /// The how-manyth question this is.
-    number: u64,
-    query: RemoteQuery,
-    spot: QuestionPlace,
-    reply: oneshot::Sender<QueryAnswer>,
-}
-
-/// Questions that wait for an answer.
-#[derive(Debug, Default)]
-pub(crate) struct Queries {
-    open: Mutex<BTreeMap<(RunId, AskId), Open>>,
-    /// Those that wait at other members.
-    others: Mutex<Others>,
-    asked: AtomicU64,
-}
-
-impl Queries {
-    fn add(&self, run: RunId, query: RemoteQuery) -> Result<oneshot::Receiver<QueryAnswer>> {
-        let (reply, answer) = oneshot::channel();
-        let mut open = self.open.lock();
-        if open.len() >= limits::QUERIES {
-            return Err(Error::TooMany { what: "queries", limit: limits::QUERIES });
-        }
-        let number = self.asked.fetch_add(1, Ordering::Relaxed);
-        open.insert((run, query.id), Open { number, query, spot: QuestionPlace::Waits, reply });
-        Ok(answer)
-    }
-
-    /// Moves a question, unless somebody has moved it meanwhile.
-    fn move_to(&self, run: RunId, id: AskId, from: &QuestionPlace, spot: QuestionPlace) {
-        if let Some(open) = self.open.lock().get_mut(&(run, id)).filter(|open| open.spot == *from) {
-            open.spot = spot;
-        }
-    }
-
-    fn spot(&self, run: RunId, id: AskId) -> Option<QuestionPlace> {
-        self.open.lock().get(&(run, id)).map(|open| open.spot.clone())
-    }
-
-    /// A worker brings answers: until they are given, nobody else is asked. Given back are the
-    /// questions that were waited for here.
-    pub(super) fn land(
-        &self,
-        run: RunId,
-        ids: impl Iterator<Item = AskId>,
-        now: Time,
-    ) -> Vec<AskId> {
-        let mut all = self.open.lock();
-        let here = ids.filter(|id| {
-            let open = all
-                .get_mut(&(run, *id))
-                .filter(|open| matches!(open.spot, QuestionPlace::Rides(_)));
-            open.map(|open| open.spot = QuestionPlace::Out(now)).is_some()
-        });
-        here.collect()
-    }
-
-    /// These answers did not come after all, or whoever was to be asked has gone.
-    pub(super) fn again(&self, run: RunId, ids: &[AskId]) {
-        let mut all = self.open.lock();
-        for id in ids {
-            let open =
-                all.get_mut(&(run, *id)).filter(|open| matches!(open.spot, QuestionPlace::Out(_)));
-            open.into_iter().for_each(|open| open.spot = QuestionPlace::Waits);
-        }
-    }
-
-    /// Asked again under another id.
-    fn retire(&self, run: RunId, id: AskId) {
-        if let Some(open) = self.open.lock().get_mut(&(run, id)) {
-            open.spot = QuestionPlace::Old;
-        }
-    }
-
-    /// How many questions there were so far. Taken before a run is read for its turn: a question
-    /// that came later may know of messages which that turn does not show.
-    pub(crate) fn asked(&self) -> u64 {
-        // Under the lock, so that a question which is counted here is there to be boarded.
-        let _open = self.open.lock();
-        self.asked.load(Ordering::Relaxed)
-    }
-
-    /// What waits for a run, of the first so many questions, goes out with its turn.
-    pub(super) fn board(&self, run: RunId, serial: u64, asked: u64) -> Vec<RemoteQuery> {
-        let mut all = self.open.lock();
-        let (first, last) = ((run, AskId(0)), (run, AskId(u128::MAX)));
-        let mut boarded = Vec::new();
-        for (_, open) in all.range_mut(first..=last) {
-            if open.number < asked
-                && matches!(open.spot, QuestionPlace::Waits | QuestionPlace::Stands(..))
-            {
-                open.spot = QuestionPlace::Rides(serial);
-                boarded.push(open.query.clone());
-            }
-        }
-        boarded
-    }
-
-    /// A question that stands in this queue, taken out of it.
-    fn take(&self, namespace: Namespace, queue: &Queue, now: Time) -> Option<(RunId, RemoteQuery)> {
-        let mut all = self.open.lock();
-        let found = all.iter_mut().find(|((run, _), open)| match &open.spot {
-            QuestionPlace::Stands(place, _) => run.namespace == namespace && place == queue,
-            _ => false,
-        });
-        let ((run, _), open) = found?;
-        open.spot = QuestionPlace::Out(now);
-        Some((*run, open.query.clone()))
-    }
-
-    /// Another member says that a question waits there.
-    pub(crate) fn hears(&self, run: RunId, id: AskId, at: Option<Queue>, now: Time) {
-        let number = self.asked.fetch_add(1, Ordering::Relaxed);
-        self.others.lock().put((run, id), at, number, now);
-    }
-
-    /// Another member says that it waits no more.
-    pub(crate) fn over(&self, run: RunId, id: AskId) {
-        self.others.lock().remove(&(run, id));
-    }
-
-    /// A worker has come to another member for a question that stands here.
-    pub(crate) fn give(&self, run: RunId, id: AskId, now: Time) -> Went {
-        match self.open.lock().get_mut(&(run, id)) {
-            Some(open) if matches!(open.spot, QuestionPlace::Stands(..)) => {
-                open.spot = QuestionPlace::Out(now);
-                Went::Questions(vec![(id, open.query.question.clone())])
-            }
-            _ => Went::Nowhere,
-        }
-    }
-
-    /// Another member has handed a turn out, and takes along what waits here for that run.
-    pub(crate) fn give_along(&self, run: RunId, ids: &[AskId], serial: u64) -> Went {
-        let mut all = self.open.lock();
-        let mut given = Vec::new();
-        for id in ids {
-            let Some(open) = all.get_mut(&(run, *id)) else { continue };
-            if matches!(open.spot, QuestionPlace::Waits | QuestionPlace::Stands(..)) {
-                open.spot = QuestionPlace::Rides(serial);
-                given.push((*id, open.query.question.clone()));
-            }
-        }
-        Went::Questions(given)
-    }
-
-    fn knows(&self, run: RunId, id: AskId) -> bool {
-        self.open.lock().contains_key(&(run, id))
-    }
-
-    pub(crate) fn answer(&self, run: RunId, id: AskId, answer: QueryAnswer) -> bool {
-        match self.open.lock().remove(&(run, id)) {
-            Some(open) => open.reply.send(answer).is_ok(),
-            None => false,
-        }
-    }
-
-    fn forget(&self, run: RunId, id: AskId) {
-        self.open.lock().remove(&(run, id));
-    }
 }
 
 /// Somebody waits for an answer, until this is dropped.
@@ -367,10 +181,10 @@ impl EngineInner {
         let now = self.now();
         let later = now.after(limits::QUERY);
         let again = now.after(limits::QUERY_SAID);
-        let Some(spot) = self.queries.spot(head.run, id) else { return later };
+        let Some(place) = self.queries.place(head.run, id) else { return later };
         let record = &head.record;
         let out = record.turn.as_ref().is_some_and(|turn| turn.started.is_some());
-        let next = match &spot {
+        let next = match &place {
             QuestionPlace::Old => return later,
             QuestionPlace::Rides(serial) if out && record.serial == *serial => return later,
             // The run was read before that turn went out, and has changed since.
@@ -382,22 +196,22 @@ impl EngineInner {
             QuestionPlace::Out(since) if since.after(limits::QUERY) > now => {
                 return since.after(limits::QUERY);
             }
-            QuestionPlace::Stands(place, since) if is_at_rest(head) => {
+            QuestionPlace::Stands(queue, since) if is_at_rest(head) => {
                 let patience = since.after(limits::QUERY_STICKY);
-                match *place == head.queue || patience > now {
-                    true => spot.clone(),
+                match *queue == head.queue || patience > now {
+                    true => place.clone(),
                     // The worker that has the run in its cache does not come for it.
                     false => QuestionPlace::Stands(head.queue.clone(), now),
                 }
             }
             _ if is_at_rest(head) => {
                 let sticky = record.sticky.as_ref().filter(|_| head.status.is_open());
-                let place = sticky.map_or(&head.queue, |sticky| &sticky.queue);
-                QuestionPlace::Stands(place.clone(), now)
+                let queue = sticky.map_or(&head.queue, |sticky| &sticky.queue);
+                QuestionPlace::Stands(queue.clone(), now)
             }
             _ => QuestionPlace::Waits,
         };
-        self.queries.move_to(head.run, id, &spot, next.clone());
+        self.queries.move_to(head.run, id, &place, next.clone());
         let at = match next {
             QuestionPlace::Landed(since) => return since.after(limits::QUERY_LANDED),
             QuestionPlace::Stands(place, _) => Some(place),
@@ -459,18 +273,18 @@ impl EngineInner {
     }
 
     /// All questions that a turn takes along: those that wait here, and at other members.
-    pub(super) async fn board(&self, run: RunId, serial: u64, asked: u64) -> Vec<RemoteQuery> {
-        let mut boarded = self.queries.board(run, serial, asked);
+    pub(super) async fn join_turn(&self, run: RunId, serial: u64, asked: u64) -> Vec<RemoteQuery> {
+        let mut joined = self.queries.join_turn(run, serial, asked);
         let mut elsewhere: BTreeMap<Epoch, Vec<AskId>> = BTreeMap::new();
-        for id in self.queries.others.lock().board(run, asked) {
+        for id in self.queries.others.lock().join_turn(run, asked) {
             elsewhere.entry(stand::home(id)).or_default().push(id);
         }
         for (home, ids) in elsewhere {
             let given = self.ask_peer(home, PeerRequest::Board { run, ids, serial }).await;
             let given = given.map(Went::questions).unwrap_or_default();
-            boarded.extend(given.into_iter().map(|(id, question)| RemoteQuery { id, question }));
+            joined.extend(given.into_iter().map(|(id, question)| RemoteQuery { id, question }));
         }
-        boarded
+        joined
     }
 
     /// Answers that came with a turn's: at once to whoever asked here. Whoever asked at another
@@ -524,7 +338,7 @@ fn is_at_rest(head: &Head) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{open::Queries, *};
 
     /// A client was told that its signal is there, and asks. The turn that is just being handed
     /// out was read before that signal: the question must not ride on it.
@@ -536,8 +350,12 @@ mod tests {
         let _first = queries.add(run, ask(1)).expect("there is room");
         let asked = queries.asked();
         let _second = queries.add(run, ask(2)).expect("there is room");
-        assert_eq!(queries.board(run, 7, asked), [ask(1)]);
-        assert_eq!(queries.spot(run, AskId(2)), Some(QuestionPlace::Waits));
-        assert_eq!(queries.board(run, 8, queries.asked()), [ask(2)], "the next turn shows it all");
+        assert_eq!(queries.join_turn(run, 7, asked), [ask(1)]);
+        assert_eq!(queries.place(run, AskId(2)), Some(QuestionPlace::Waits));
+        assert_eq!(
+            queries.join_turn(run, 8, queries.asked()),
+            [ask(2)],
+            "the next turn shows it all"
+        );
     }
 }

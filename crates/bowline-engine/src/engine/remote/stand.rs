@@ -56,7 +56,7 @@ impl Others {
     }
 
     /// Those that wait for a run, of the first so many questions.
-    pub(super) fn board(&mut self, run: RunId, asked: u64) -> Vec<AskId> {
+    pub(super) fn join_turn(&mut self, run: RunId, asked: u64) -> Vec<AskId> {
         let bounds = (run, AskId(0))..=(run, AskId(u128::MAX));
         let of_run = self.0.range(bounds).filter(|(_, other)| other.number < asked);
         let ids: Vec<_> = of_run.map(|((_, id), _)| *id).collect();
@@ -98,8 +98,8 @@ mod tests {
         assert_eq!(others.take(Namespace(1), &queue, now), None);
         others.put((run, AskId(2)), None, 4, now);
         others.put((run, AskId(2)), None, 9, now);
-        assert_eq!(others.board(run, 4), [], "it was asked after the run was read");
-        assert_eq!(others.board(run, 5), [AskId(2)]);
+        assert_eq!(others.join_turn(run, 4), [], "it was asked after the run was read");
+        assert_eq!(others.join_turn(run, 5), [AskId(2)]);
         others.put((run, AskId(3)), Some(queue.clone()), 5, now);
         let late = now.after(limits::QUERY_SAID * 3);
         assert_eq!(others.take(Namespace(1), &queue, late), None);

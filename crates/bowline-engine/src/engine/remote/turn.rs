@@ -236,10 +236,10 @@ impl EngineInner {
         // The commit ends the turn that the questions ride on, and they must not go out again
         // before they are answered.
         let ids = along.answers.iter().map(|(id, _)| *id);
-        let landed = self.queries.land(token.run, ids, self.now());
+        let delivered = self.queries.delivered(token.run, ids, self.now());
         let answered = self.conclude(token, answer, again, (&along.eager, along.answers)).await;
         if answered.is_err() {
-            self.queries.again(token.run, &landed);
+            self.queries.again(token.run, &delivered);
             self.followers.tell(token.run);
         }
         answered
@@ -423,7 +423,7 @@ impl EngineInner {
             started: token.started,
             events: history,
             updates: record.admitted.clone(),
-            queries: self.board(state.run, token.serial, asked).await,
+            queries: self.join_turn(state.run, token.serial, asked).await,
         }
     }
 }

@@ -1,18 +1,17 @@
 //! One workflow thread: takes work in order, has turns, sends decisions away.
 
+mod decide;
+mod hold;
 mod query;
 
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use bowline_core::{
-    Command, Decided, Draft, Event, Fence, Received, RunId, State, Time,
-    planted::{Defect, planted},
-};
+use bowline_core::{Event, Fence, Received, RunId, State, Time};
 use bowline_replay::{Fault, Replay};
 use tokio::sync::mpsc;
 
@@ -20,8 +19,8 @@ use super::{
     Work,
     cache::{Cache, Cached},
     crash::CrashFile,
-    handle::{Held, OwnThread, ThreadHandle},
-    offer::{Offer, TakenEnds},
+    handle::{OwnThread, ThreadHandle},
+    offer::Offer,
     room::Room,
     step,
     wait::Waits,
@@ -31,11 +30,13 @@ use crate::{
     Error, Result,
     engine::{
         EngineInner,
-        exchange::{Stop, TurnDone, TurnLease},
+        exchange::{TurnDone, TurnLease},
     },
     limits,
     worker::registry::Workflows,
 };
+
+pub(super) use self::hold::release;
 
 /// What a thread begins with.
 pub(super) struct Start {
@@ -279,212 +280,6 @@ impl Thread {
         }
     }
 
-    /// Says whether runs that begin had better go elsewhere.
-    fn weigh(&mut self) {
-        let Self { burdened, cache, .. } = self;
-        burdened.retain(|run, _| cache.is_burdened(*run));
-        if burdened.is_empty() {
-            self.handle.shared.burdened_until.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Has a run wait that will take its time. Runs that are on their way on this thread come to
-    /// their ends meanwhile, and others begin elsewhere.
-    fn put_off(&mut self, run: RunId) {
-        if self.burdened.contains_key(&run) {
-            return;
-        }
-        self.burdened.insert(run, Instant::now());
-        let until = self.inner.now().after(limits::OFFERED_END);
-        self.handle.shared.burdened_until.store(until.0, Ordering::Relaxed);
-        if self.put_off.is_zero() {
-            return;
-        }
-        let (Some(handle), put_off) = (self.handle.handle(), self.put_off) else { return };
-        self.inner.spawn(async move {
-            tokio::time::sleep(put_off).await;
-            handle.send(Work::Inbox(run, Vec::new())).await;
-        });
-    }
-
-    fn is_put_off(&self, run: RunId) -> bool {
-        self.burdened.get(&run).is_some_and(|since| since.elapsed() < self.put_off)
-    }
-
-    /// Has a turn, if there is something to have it about.
-    fn turn(&mut self, run: RunId) {
-        if self.is_put_off(run) {
-            return;
-        }
-        let Some(cached) = self.cache.find(run) else { return };
-        if cached.is_waiting() && self.handle.shared.want_answer(run) {
-            return self.answered();
-        }
-        if !cached.is_ready() {
-            return;
-        }
-        let is_owed = self.inner.net.is_owed(run, cached.seen());
-        let expects_mail =
-            (is_owed || self.handle.shared.expects_mail(run)) && !planted(Defect::EndOvertakes);
-        let (inbox, taken) = cached.take_news(self.inner.now(), expects_mail);
-        if inbox.is_empty() {
-            return;
-        }
-        let Some(state) = cached.state.take() else { return };
-        let draft = self.inner.draft_of(state, cached.record.clone(), cached.consumed);
-        self.enter(run);
-        let decided = self.decide(run, draft, &inbox);
-        self.leave();
-        if self.is_given_up() {
-            return;
-        }
-        if self.cache.is_burdened(run) {
-            self.put_off(run);
-        }
-        match decided {
-            Ok(decided) => self.commit(run, decided, taken),
-            Err((reason, lasting)) => self.failed(run, &reason, lasting),
-        }
-    }
-
-    fn decide(
-        &mut self,
-        run: RunId,
-        mut draft: Draft,
-        inbox: &[Received],
-    ) -> std::result::Result<Decided, (String, bool)> {
-        let Some(cached) = self.cache.find(run) else {
-            return Err(("the run is gone".to_owned(), false));
-        };
-        let replay = &mut cached.replay;
-        let refused = |fault: Fault| (fault.to_string(), lasts(&fault));
-        draft.intake(inbox);
-        if !draft.state().status.is_open() {
-            return Ok(draft.finish());
-        }
-        for event in draft.events() {
-            replay.feed(event).map_err(refused)?;
-        }
-        // What nobody waits for is written down, and told with the next turn.
-        let awaited = || draft.wants_turn() && replay.is_awaited(draft.skipped());
-        if draft.insists() || awaited() {
-            let fed = draft.events().len();
-            draft.open_turn();
-            for event in &draft.events()[fed..] {
-                replay.feed(event).map_err(refused)?;
-            }
-            let fed = draft.events().len();
-            let commands = self.inner.name_runs(replay.commands().map_err(refused)?);
-            draft.complete_turn(commands).map_err(|refusal| (refusal.to_string(), true))?;
-            for event in &draft.events()[fed..] {
-                replay.feed(event).map_err(refused)?;
-            }
-        }
-        // Nobody will wake it once it has left memory, and nobody would know.
-        if draft.state().status.is_open() && replay.is_stranded() {
-            return Err(refused(Fault::Stranded));
-        }
-        Ok(draft.finish())
-    }
-
-    fn commit(&mut self, run: RunId, decided: Decided, taken: TakenEnds) {
-        let Some(cached) = self.cache.find(run) else { return };
-        cached.next = Some((decided.record.clone(), decided.consumed));
-        let lease = (run, cached.fence, cached.version);
-        // Of a thread that nobody reaches any more, nobody wants to hear.
-        let Some(handle) = self.handle.handle() else { return };
-        let (inner, room) = (self.inner.clone(), self.room.clone());
-        let weight = decided.events.iter().map(Event::weight).sum::<u64>();
-        let is_small = decided.events.len() <= limits::LENT_EVENTS && weight <= limits::LENT_BYTES;
-        let may_wait = handle.waits() == 0 && is_small;
-        let work = async move {
-            let (ended, answers) = taken.apart();
-            // What is moved until it is polled is small.
-            let done = Box::pin(inner.commit_turn(lease, decided, ended)).await;
-            TakenEnds::answer(answers, done.is_ok());
-            handle.answer(&room, run, lease.1, done).await;
-        };
-        // The store hears of it from this very thread, and may have it if there is nothing else to
-        // do here.
-        if !may_wait {
-            return self.inner.begin(work);
-        }
-        let mut work = Some(work);
-        self.inner
-            .store
-            .lend(&mut || work.take().into_iter().for_each(|work| self.inner.begin(work)));
-    }
-
-    /// The turn came to nothing, and nothing was written. A lasting fault parks the run at once,
-    /// another one after some tries.
-    fn failed(&mut self, run: RunId, reason: &str, lasting: bool) {
-        self.cache.remove(run);
-        let Some(held) = self.handle.shared.take(run) else { return };
-        let failures = self.failures.entry(run).or_default();
-        *failures += 1;
-        let times = *failures;
-        tracing::warn!(%run, %reason, times, "a turn failed");
-        let inner = self.inner.clone();
-        let reason = reason.to_owned();
-        if lasting || times >= limits::TURN_FAILURES {
-            self.failures.remove(&run);
-            self.inner.finish(async move {
-                let stop = Stop { failures: times, reason, harms: false };
-                inner.park(run, Some(held.fence), stop).await;
-                drop(held.place);
-            });
-        } else {
-            let due = self.inner.now().after(limits::STORE_PAUSE * 10 * times);
-            self.inner.spawn(async move {
-                inner.clock.sleep_until(due).await;
-                release(&inner, run, held).await;
-            });
-        }
-    }
-
-    /// Lets go of idle runs while somebody waits for their places.
-    fn make_room(&mut self) {
-        let room = self.room.clone();
-        room.make(self, |own| own.cache.oldest(), Self::put_down);
-    }
-
-    fn stop(&mut self) {
-        for run in self.cache.runs() {
-            self.let_go(run);
-        }
-        for (run, held) in self.handle.shared.take_all() {
-            let inner = self.inner.clone();
-            self.inner.finish(async move { release(&inner, run, held).await });
-        }
-    }
-
-    /// A closed run needs no place any more.
-    fn forget(&mut self, run: RunId) {
-        self.cache.remove(run);
-        drop(self.handle.shared.take(run));
-    }
-
-    /// Somebody else may have the run's next turn. False if it was not held any more.
-    fn let_go(&mut self, run: RunId) -> bool {
-        self.cache.remove(run);
-        let Some(held) = self.handle.shared.take(run) else { return false };
-        let inner = self.inner.clone();
-        self.inner.finish(async move { release(&inner, run, held).await });
-        true
-    }
-
-    /// The run has nothing to do, and leaves memory. Its code could go on, so that it is not parked
-    /// any more: whoever looks for parked runs would try it again, and again. False if it was not
-    /// held any more.
-    fn put_down(&mut self, run: RunId) -> bool {
-        self.cache.remove(run);
-        let Some(held) = self.handle.shared.take(run) else { return false };
-        let inner = self.inner.clone();
-        self.inner
-            .finish(async move { told(run, inner.release_idle(run, held.fence).await, held) });
-        true
-    }
-
     /// The code of a run is about to be called; a thread that is in it already stays there.
     fn enter(&mut self, run: RunId) {
         *self.handle.shared.busy.lock() = Some((run, self.inner.now()));
@@ -516,31 +311,5 @@ fn lasts(fault: &Fault) -> bool {
     match fault {
         Fault::Panicked(failure) => failure.kind == bowline_replay::UNFIT,
         _ => true,
-    }
-}
-
-/// Gives a lease back, and then the place.
-pub(super) async fn release(inner: &Arc<EngineInner>, run: RunId, held: Held) {
-    told(run, inner.release(run, held.fence).await, held);
-}
-
-fn told(run: RunId, released: Result<()>, held: Held) {
-    match released {
-        Ok(()) => {}
-        Err(Error::NotFound(_)) => tracing::debug!(%run, "a run that never began is let go of"),
-        Err(error) => tracing::error!(%run, %error, "the run could not be let go of"),
-    }
-    drop(held.place);
-}
-
-impl EngineInner {
-    /// Children and continuations get their run ids here: workflow code cannot draw them.
-    fn name_runs(&self, commands: Vec<Command>) -> Vec<Command> {
-        let named = commands.into_iter().map(|command| match command {
-            Command::StartChild(spec, _) => Command::StartChild(spec, self.new_run()),
-            Command::ContinueAsNew(next, _) => Command::ContinueAsNew(next, self.new_run()),
-            other => other,
-        });
-        named.collect()
     }
 }
