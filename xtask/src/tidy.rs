@@ -17,6 +17,7 @@ mod concrete;
 mod dependency;
 mod escape;
 mod finding;
+mod folder;
 mod function;
 mod header;
 mod length;
@@ -26,6 +27,7 @@ mod reachable;
 mod requirements;
 mod rooms;
 mod sleep;
+mod types;
 mod unfinished;
 mod words;
 
@@ -49,6 +51,8 @@ const CHECKS: &[Check] = &[
     columns::CHECK,
     function::CHECK,
     length::CHECK,
+    folder::CHECK,
+    types::CHECK,
     header::CHECK,
     comments::CHECK,
     names::CHECK,

@@ -1,24 +1,22 @@
-//! Files of Rust warn above 500 lines and fail above 800: nobody plans a hall, it grows.
+//! Files of source have 450 lines at the most, tests 500: nobody plans a hall, it grows.
 
 use super::{Check, Finding};
 use crate::tree::Tree;
 
 pub(super) const CHECK: Check =
-    Check { name: "length", about: "Files warn above 500 lines and fail above 800", run };
+    Check { name: "length", about: "Files of source have 450 lines at most, tests 500", run };
 
-const LINES_GOOD: usize = 500;
-const LINES_MAX: usize = 800;
+const SOURCE_MAX: usize = 450;
+const TEST_MAX: usize = 500;
 
 fn run(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, _) in tree.rust() {
         let lines = file.text.lines().count();
-        if lines > LINES_MAX {
-            let text = format!("{lines} lines, {LINES_MAX} are the most: split it by concern");
+        let most = if file.path.contains("/src/") { SOURCE_MAX } else { TEST_MAX };
+        if lines > most {
+            let text = format!("{lines} lines, {most} are the most: split it by concern");
             findings.push(Finding::failure(&file.path, 1, text));
-        } else if lines > LINES_GOOD {
-            let text = format!("{lines} lines: split it by concern before it has {LINES_MAX}");
-            findings.push(Finding::warning(&file.path, 1, text));
         }
     }
     findings
@@ -29,18 +27,15 @@ mod tests {
     use super::super::{assert_clean, assert_found};
     use super::*;
 
-    const PATH: &str = "crates/a/src/a.rs";
+    const SOURCE: &str = "crates/a/src/a.rs";
+    const TEST: &str = "crates/a/tests/a.rs";
 
     #[test]
-    fn above_800_lines_fails() {
-        let text = "\n".repeat(801);
-        assert_found(&CHECK, &[(PATH, &text)], "crates/a/src/a.rs:1", "801 lines, 800");
-    }
-
-    #[test]
-    fn above_500_lines_warns() {
+    fn long_files_are_found() {
+        let text = "\n".repeat(451);
+        assert_found(&CHECK, &[(SOURCE, &text)], "crates/a/src/a.rs:1", "451 lines, 450");
+        assert_clean(&CHECK, &[(SOURCE, &"\n".repeat(450)), (TEST, &text)]);
         let text = "\n".repeat(501);
-        assert_found(&CHECK, &[(PATH, &text)], "crates/a/src/a.rs:1", "warning: 501 lines");
-        assert_clean(&CHECK, &[(PATH, &"\n".repeat(500))]);
+        assert_found(&CHECK, &[(TEST, &text)], "crates/a/tests/a.rs:1", "501 lines, 500");
     }
 }

@@ -1,4 +1,4 @@
-//! Work that is begun on the thread that asks for it: as far as it comes without waiting there, the
+//! Ongoing that is begun on the thread that asks for it: as far as it comes without waiting there, the
 //! rest in the background.
 //!
 //! In:    work that must be finished.
@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 
 use super::EngineInner;
 
-type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Ongoing = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Work that waits for its first answer.
 struct Ahead {
@@ -29,14 +29,14 @@ enum Stage {
     /// Whoever asked for it is polling it; and whether the answer has come meanwhile.
     Begun { is_woken: bool },
     /// It waits, and nothing runs it.
-    Waits(Work),
+    Waits(Ongoing),
     /// It is over, or the runtime has it.
     Passed,
 }
 
 impl Ahead {
     /// Polls the work once, where this is called.
-    fn begin(runtime: &Handle, mut work: Work) {
+    fn begin(runtime: &Handle, mut work: Ongoing) {
         let stage = Mutex::new(Stage::Begun { is_woken: false });
         let ahead = Arc::new(Self { runtime: runtime.clone(), stage });
         let waker = Waker::from(ahead.clone());
@@ -71,7 +71,7 @@ impl Wake for Ahead {
     }
 }
 
-/// Work that somebody waits for. Once begun it is finished, whether or not they still do.
+/// Ongoing that somebody waits for. Once begun it is finished, whether or not they still do.
 pub(crate) struct Insisted<T: Send + 'static> {
     inner: Arc<EngineInner>,
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
@@ -101,7 +101,7 @@ impl<T: Send + 'static> Drop for Insisted<T> {
 }
 
 impl EngineInner {
-    /// Work that goes on in the background if whoever waits for it goes away in the middle.
+    /// Ongoing that goes on in the background if whoever waits for it goes away in the middle.
     pub(crate) fn insist<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl Future<Output = T> + Send + 'static,

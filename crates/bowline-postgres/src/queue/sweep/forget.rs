@@ -82,7 +82,7 @@ pub(super) async fn runs(
     let full = |found: &[RunId]| found.len() == looks;
     let (more, before) = (full(&deleted) || full(&expired), room.0);
     let all: BTreeSet<RunId> = deleted.into_iter().chain(expired).collect();
-    let mut look = Look { sweep, chains: BTreeMap::new() };
+    let mut look = ExpiryLook { sweep, chains: BTreeMap::new() };
     for run in all {
         match may_go(shared, &mut look, run).await {
             Ok(true) => {}
@@ -151,13 +151,13 @@ pub(crate) const EXPIRED: &str = "SELECT namespace, run, closed_at FROM @runs \
     AND (closed_at, run) > ($3, $4) ORDER BY closed_at, run LIMIT $5";
 
 /// One sweep's look at what has expired.
-struct Look<'a> {
+struct ExpiryLook<'a> {
     sweep: &'a Sweep,
     /// Whether a chain has a run that stays, for those that were asked about.
     chains: BTreeMap<RunId, bool>,
 }
 
-async fn may_go(shared: &Shared, look: &mut Look<'_>, run: RunId) -> Outcome<bool> {
+async fn may_go(shared: &Shared, look: &mut ExpiryLook<'_>, run: RunId) -> Outcome<bool> {
     let lent = shared.lend_to_read().await?;
     let db = Db::own(&lent, shared);
     db.begin(leftovers::SNAPSHOT).await?;
@@ -166,7 +166,7 @@ async fn may_go(shared: &Shared, look: &mut Look<'_>, run: RunId) -> Outcome<boo
     may
 }
 
-async fn nothing_keeps(db: Db<'_>, look: &mut Look<'_>, run: RunId) -> Outcome<bool> {
+async fn nothing_keeps(db: Db<'_>, look: &mut ExpiryLook<'_>, run: RunId) -> Outcome<bool> {
     if kept(db, run).await? {
         return Ok(false);
     }
@@ -179,7 +179,7 @@ async fn nothing_keeps(db: Db<'_>, look: &mut Look<'_>, run: RunId) -> Outcome<b
 
 /// Whether somebody may ask for a receipt that has to name what lives below a run: its parent is
 /// there, or another run of its chain, and is not about to go.
-async fn is_watched(db: Db<'_>, look: &mut Look<'_>, id: RunId) -> Outcome<bool> {
+async fn is_watched(db: Db<'_>, look: &mut ExpiryLook<'_>, id: RunId) -> Outcome<bool> {
     let Some(own) = run::one(db, id).await? else { return Ok(false) };
     if let Some(above) = &own.origin.parent
         && run::one(db, above.run).await?.is_some()

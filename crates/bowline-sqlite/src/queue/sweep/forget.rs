@@ -72,7 +72,7 @@ pub(super) fn runs(
     let expired = expired(tx, sweep, looks)?;
     let full = |found: &[i64]| found.len() as i64 == looks;
     let (more, before) = (full(&deleted) || full(&expired), room.0);
-    let mut look = Look { sweep, chains: BTreeMap::new() };
+    let mut look = ExpiryLook { sweep, chains: BTreeMap::new() };
     for key in deleted.into_iter().chain(expired) {
         match may_go(tx, &mut look, key) {
             Ok(None) => continue,
@@ -89,14 +89,14 @@ pub(super) fn runs(
 }
 
 /// One sweep's look at what has expired.
-struct Look<'a> {
+struct ExpiryLook<'a> {
     sweep: &'a Sweep,
     /// Whether a chain has a run that stays, for those that were asked about.
     chains: BTreeMap<RunId, bool>,
 }
 
 /// The run behind a key, if nothing keeps it.
-fn may_go(tx: &mut Tx<'_>, look: &mut Look<'_>, key: i64) -> Outcome<Option<RunId>> {
+fn may_go(tx: &mut Tx<'_>, look: &mut ExpiryLook<'_>, key: i64) -> Outcome<Option<RunId>> {
     let Some(label) = run::label_at(tx.db, key)? else { return Ok(None) };
     let run = label.run;
     if tx.find(run)?.is_none() || kept(tx, run)? {
@@ -111,7 +111,7 @@ fn may_go(tx: &mut Tx<'_>, look: &mut Look<'_>, key: i64) -> Outcome<Option<RunI
 
 /// Whether somebody may ask for a receipt that has to name what lives below a run: its parent is
 /// there, or another run of its chain, and is not about to go.
-fn is_watched(tx: &mut Tx<'_>, look: &mut Look<'_>, label: &Label) -> Outcome<bool> {
+fn is_watched(tx: &mut Tx<'_>, look: &mut ExpiryLook<'_>, label: &Label) -> Outcome<bool> {
     if let Some(above) = &label.origin.parent
         && tx.label(above.run)?.is_some()
     {
