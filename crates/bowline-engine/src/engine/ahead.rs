@@ -1,4 +1,4 @@
-//! Ongoing that is begun on the thread that asks for it: as far as it comes without waiting there, the
+//! Work that is begun on the thread that asks for it: as far as it comes without waiting there, the
 //! rest in the background.
 //!
 //! In:    work that must be finished.
@@ -71,7 +71,7 @@ impl Wake for Ahead {
     }
 }
 
-/// Ongoing that somebody waits for. Once begun it is finished, whether or not they still do.
+/// Work that somebody waits for. Once begun it is finished, whether or not they still do.
 pub(crate) struct Insisted<T: Send + 'static> {
     inner: Arc<EngineInner>,
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
@@ -101,7 +101,7 @@ impl<T: Send + 'static> Drop for Insisted<T> {
 }
 
 impl EngineInner {
-    /// Ongoing that goes on in the background if whoever waits for it goes away in the middle.
+    /// Work that goes on in the background if whoever waits for it goes away in the middle.
     pub(crate) fn insist<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl Future<Output = T> + Send + 'static,
