@@ -132,6 +132,46 @@ async fn a_sweep_of_a_living_chain_costs_what_it_deletes() {
     assert_whole(&store).await;
 }
 
+/// A run that may not go yet, because it has left a child alone and its chain lives, is looked at
+/// by every sweep. That costs the same however many runs the chain has had since.
+#[tokio::test]
+async fn a_look_at_what_may_not_go_costs_the_same_in_a_long_chain() {
+    let mut costs = Vec::new();
+    for links in [10, 1_000] {
+        let (_folder, store) = store();
+        let epoch = join(&store).await;
+        let first = start(&store, 1).await;
+        let at = head(&store, first).await;
+        let mut birthing = turn_of(&at, 1, vec![event(at.next_event, MarkerRecorded::default())]);
+        birthing.births.push(child(first, 10_000, ParentClose::Abandon));
+        commit(&store, birthing).await.unwrap();
+        for link in 2..=links {
+            go_on(&store, first, link).await;
+        }
+        let delete = bowline_store::Posting::Delete { run: first, now: NOW };
+        store.post(vec![delete]).await.remove(0).expect("it is closed");
+        let retention = vec![(NAMESPACE, Duration::from_secs(3_600))];
+        let before = store.stats();
+        let sweep = Sweep { epoch, now: NOW, limit: 2_000, retention, presume: None };
+        store.sweep(sweep).await.unwrap();
+        costs.push(store.stats().rows_read - before.rows_read);
+        let kept = store.read(Read::head(RunKey::Run(first))).await.unwrap();
+        assert!(kept.is_some(), "its chain lives, and may be asked what it has left");
+    }
+    assert_eq!(costs[0], costs[1], "rows that were read");
+}
+
+/// A child of a run.
+fn child(of: RunId, uuid: u128, close: ParentClose) -> Birth {
+    let mut birth = birth(run_id(uuid));
+    birth.link = Link::Child(EventId(2));
+    let workflow_id = "parent".into();
+    started(&mut birth).parent =
+        Some(Parent { run: of, workflow_id, initiated: EventId(2), close });
+    started(&mut birth).tree = Some(of);
+    birth
+}
+
 /// A tree of which everything is over is proven so by an index of what is not: however large it is.
 #[tokio::test]
 async fn a_clean_tree_is_proven_for_the_same_however_large_it_is() {
@@ -141,14 +181,8 @@ async fn a_clean_tree_is_proven_for_the_same_however_large_it_is() {
         let top = start(&store, 1).await;
         let at = head(&store, top).await;
         let mut birthing = turn_of(&at, 1, vec![event(at.next_event, MarkerRecorded::default())]);
-        for child in 0..many {
-            let mut birth = birth(run_id(100 + child));
-            birth.link = Link::Child(EventId(2));
-            let (run, initiated, close) = (top, EventId(2), ParentClose::Cancel);
-            let workflow_id = "parent".into();
-            started(&mut birth).parent = Some(Parent { run, workflow_id, initiated, close });
-            started(&mut birth).tree = Some(top);
-            birthing.births.push(birth);
+        for number in 0..many {
+            birthing.births.push(child(top, 100 + number, ParentClose::Cancel));
         }
         commit(&store, birthing).await.unwrap();
         for child in (0..many).map(|child| run_id(100 + child)) {

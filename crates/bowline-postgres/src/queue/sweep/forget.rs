@@ -12,7 +12,10 @@ use uuid::Uuid;
 
 use super::RowBudget;
 use crate::{
-    connection::db::{Db, Outcome, Value},
+    connection::{
+        db::{Db, Outcome, Value},
+        row::Row,
+    },
     fault::Fault,
     read::leftovers::{self, Living},
     rows::{
@@ -198,14 +201,23 @@ async fn is_watched(db: Db<'_>, look: &mut ExpiryLook<'_>, id: RunId) -> Outcome
 
 /// Whether a chain has a run that does not go with this sweep.
 async fn has_one_that_stays(db: Db<'_>, sweep: &Sweep, first: RunId) -> Outcome<bool> {
+    let stays = |row: &Row| -> Outcome<bool> {
+        let (closed, deleted): (Option<i64>, bool) = (row.try_get(2)?, row.try_get(3)?);
+        Ok(!closed.is_some_and(|closed| deleted || sweep.is_past(first, Time(closed))))
+    };
+    // While a chain lives its newest run answers for all: there may be very many.
+    if let Some(newest) = run::newest(db, first).await?
+        && let Some(row) = db.first(LINK, &[&blob::space(newest), &blob::uuid(newest)]).await?
+        && stays(&row)?
+    {
+        return Ok(true);
+    }
     let mut links = Vec::new();
     for row in db.rows(LINKS, &[&blob::space(first), &blob::uuid(first)]).await? {
-        let link = blob::run_id(&row, 0)?;
-        let (closed, deleted): (Option<i64>, bool) = (row.try_get(2)?, row.try_get(3)?);
-        if !closed.is_some_and(|closed| deleted || sweep.is_past(link, Time(closed))) {
+        if stays(&row)? {
             return Ok(true);
         }
-        links.push(link);
+        links.push(blob::run_id(&row, 0)?);
     }
     for link in links {
         if leftovers::settled(db, link).await?.is_none() {
@@ -214,6 +226,11 @@ async fn has_one_that_stays(db: Db<'_>, sweep: &Sweep, first: RunId) -> Outcome<
     }
     Ok(false)
 }
+
+/// One run of a chain.
+const LINK: &str = "SELECT r.namespace, r.run, r.closed_at, l.deleted FROM @labels l \
+    JOIN @runs r ON r.namespace = l.namespace AND r.run = l.run \
+    WHERE l.namespace = $1 AND l.run = $2";
 
 /// The runs of a chain; its first one does not name it.
 pub(crate) const LINKS: &str = "SELECT r.namespace, r.run, r.closed_at, l.deleted FROM @labels l \

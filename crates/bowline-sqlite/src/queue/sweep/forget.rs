@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_core::{Namespace, RunId, Time};
 use bowline_store::{Error, Sweep};
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::Room;
 use crate::{
@@ -129,18 +129,28 @@ fn is_watched(tx: &mut Tx<'_>, look: &mut ExpiryLook<'_>, label: &Label) -> Outc
 
 /// Whether a chain has a run that does not go with this sweep.
 fn has_one_that_stays(tx: &Tx<'_>, sweep: &Sweep, first: RunId) -> Outcome<bool> {
+    let link = |row: &Row<'_>| -> rusqlite::Result<_> {
+        let (closed, deleted): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+        Ok((row.get::<_, i64>(0)?, closed.map(Time), deleted.is_some()))
+    };
+    let stays = |(_, closed, deleted): &(i64, Option<Time>, bool)| {
+        !closed.is_some_and(|closed| *deleted || sweep.is_past(first, closed))
+    };
+    // While a chain lives its newest run answers for all: there may be very many.
+    let sql = "SELECT key, closed_at, deleted FROM labels WHERE key = ?";
+    let newest = run::newest(tx.db, first)?;
+    let newest = newest.map(|key| tx.db.first(sql, [key], link)).transpose()?.flatten();
+    if newest.as_ref().is_some_and(stays) {
+        return Ok(true);
+    }
     // The first run of a chain does not name it.
     let sql = "SELECT key, closed_at, deleted FROM labels INDEXED BY labels_chain \
                WHERE chain = ?1 AND namespace = ?2 UNION ALL \
                SELECT key, closed_at, deleted FROM labels INDEXED BY labels_uuid \
                WHERE uuid = ?1 AND namespace = ?2";
     let values = params![first.uuid.to_be_bytes(), first.namespace.0];
-    let links = tx.db.all(sql, values, |row| {
-        let (closed, deleted): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
-        Ok((row.get::<_, i64>(0)?, closed.map(Time), deleted.is_some()))
-    })?;
-    let goes = |closed: Time, deleted: bool| deleted || sweep.is_past(first, closed);
-    if links.iter().any(|(_, closed, deleted)| !closed.is_some_and(|at| goes(at, *deleted))) {
+    let links = tx.db.all(sql, values, |row| Ok(link(row)?))?;
+    if links.iter().any(stays) {
         return Ok(true);
     }
     for (key, ..) in links {
