@@ -78,9 +78,11 @@ impl Story {
         state.activities.is_empty() && state.timers.is_empty() && state.children.is_empty()
     }
 
-    pub(super) fn is_terminated(&self) -> bool {
+    /// Whether it was ended, so that no run goes on for it.
+    pub(super) fn is_stopped(&self) -> bool {
+        use EventKind as K;
         let last = self.events.last().map(|event| &event.kind);
-        matches!(last, Some(EventKind::WorkflowTerminated(_)))
+        matches!(last, Some(K::WorkflowTerminated(_) | K::WorkflowCancelled(_)))
     }
 
     /// Which attempt an event is the beginning of.

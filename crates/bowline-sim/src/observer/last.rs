@@ -88,6 +88,8 @@ impl Observer {
                 self.broke("what is woken from elsewhere is parked", what);
             }
             match (newest, &head.quarantine) {
+                // Somebody has it, and it has nothing to do: that it could go on is not written.
+                (Ok(_), Some(_)) if head.holder.is_some() && head.consumed == head.inbox => {}
                 // Its pause is long after many tries.
                 (_, Some(parked)) if parked.next.is_some_and(|next| next.after(SLACK) > now) => {}
                 // What is parked for being woken from elsewhere may be woken so again.
@@ -265,7 +267,7 @@ impl Known {
     }
 
     /// An acknowledged signal is in history; and a run that another one goes on for has received
-    /// it, or handed it on, unless it was terminated: so is one in whose place a fork begins.
+    /// it, or handed it on, unless it was ended: a run that follows is a fork then.
     fn lost_signal(&self, says: &Says) -> Found {
         let rule = "an acknowledged signal is never lost";
         for (signal, (run, _)) in &self.signals {
@@ -284,7 +286,7 @@ impl Known {
             };
             let hears = |link| says.get(link).is_some_and(|said| said.received.contains(signal));
             let heard = told.iter().any(hears);
-            let is_ended = self.runs.get(last).is_some_and(Story::is_terminated);
+            let is_ended = self.runs.get(last).is_some_and(Story::is_stopped);
             if !heard && !is_ended && links.last() != Some(last) {
                 let last = self.name(*last);
                 let what = format!("signal {signal} was not received in {last}, nor handed on");
