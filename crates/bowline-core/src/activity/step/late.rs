@@ -24,9 +24,12 @@ pub(super) fn late(
             live.unseen.add(UnseenAttempt { sight: Sight::RunsOn, ..known });
             return Step::Noted;
         }
-        Ending::Stopped | Ending::Returned => true,
-        // Its answer is there, and yet something that it started runs on.
-        Ending::Completed(_) | Ending::Failed(_) | Ending::Cancelled(_) => !runs_on,
+        Ending::Stopped => true,
+        // Its answer is there, and yet something that it started runs on. Or it is handed back by
+        // somebody who looked for it before it began.
+        Ending::Completed(_) | Ending::Failed(_) | Ending::Cancelled(_) | Ending::Returned => {
+            !runs_on
+        }
         Ending::TimedOut(_) | Ending::Lost { .. } => return Step::Stale,
     };
     if found {

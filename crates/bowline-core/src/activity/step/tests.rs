@@ -443,3 +443,16 @@ fn what_is_handed_back_untried_may_have_run_in_an_attempt_before() {
     assert_eq!(again(failed), "Cancelled Waiting, CancelRequested; stopped");
     assert_eq!(again(Ending::Returned), "Cancelled Waiting, CancelRequested; stopped");
 }
+
+/// A process looked for attempts that stand in its name; meanwhile it began one of them, whose code
+/// runs on after its limit. Handing that one back says nothing of its code.
+#[test]
+fn what_runs_on_is_not_forgotten_because_it_is_handed_back() {
+    let mut live = started(native());
+    settle(&plain(), &mut live, 1, Ending::RunsOn, None, Time(20));
+    settle(&plain(), &mut live, 1, Ending::TimedOut(Timeout::StartToClose), None, Time(20));
+    settle(&plain(), &mut live, 1, Ending::Returned, None, Time(30));
+    assert!(live.unseen.may_run(), "{live:?}");
+    settle(&plain(), &mut live, 1, Ending::Stopped, None, Time(40));
+    assert!(live.unseen.is_empty());
+}
