@@ -61,7 +61,7 @@ impl Filter {
             && (self.parent.is_none() || self.parent == parent)
             && self.started_from.is_none_or(|from| head.started_at >= from)
             && self.started_before.is_none_or(|before| head.started_at < before)
-            && is(&self.quarantined, &head.quarantine.is_some())
+            && is(&self.quarantined, &head.is_parked())
             && self.search.iter().all(|(key, wanted)| {
                 head.search.get(key).is_some_and(|SearchField { value, .. }| meets(value, wanted))
             })

@@ -209,10 +209,16 @@ impl Head {
         unread.admit(waiting, signal).map_err(Error::Refused)
     }
 
-    /// Whether the run is open, and whoever has tried could not go on with it. If nobody holds it,
-    /// others may try, and are told so whenever it is let go of.
+    /// Why nobody works on the run: it is open, and whoever has tried could not go on with it. While
+    /// somebody holds it, it is being tried, or goes on; others are told when it is let go of.
+    pub fn why_parked(&self) -> Option<&Parked> {
+        let is_free = self.status.is_open() && self.holder.is_none();
+        self.quarantine.as_ref().filter(|_| is_free)
+    }
+
+    /// Whether nobody works on the run, because its code cannot go on.
     pub fn is_parked(&self) -> bool {
-        self.status.is_open() && self.quarantine.is_some()
+        self.why_parked().is_some()
     }
 
     /// Takes in a decision that was written.

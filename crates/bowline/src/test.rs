@@ -253,7 +253,7 @@ impl Test {
             let attempts = left.map(|left| left.attempts).unwrap_or_default();
             let running = attempts.iter().filter(|line| line.running);
             let running: Vec<_> = running.map(|line| line.name.to_string()).collect();
-            let doing = match (&head.quarantine, running.is_empty()) {
+            let doing = match (head.why_parked(), running.is_empty()) {
                 (Some(parked), _) => format!("parked: {}", parked.reason),
                 (None, true) => "waits for a message".to_owned(),
                 (None, false) => format!("runs {}", running.join(", ")),

@@ -54,7 +54,7 @@ pub(crate) async fn run(site: &Site, wanted: Wanted, print: Printer) -> Result<E
 }
 
 pub(super) fn text(head: &Head) -> String {
-    let parked = if head.quarantine.is_some() { " (parked)" } else { "" };
+    let parked = if head.is_parked() { " (parked)" } else { "" };
     let (run, id, name) = (head.run, &head.workflow_id, &head.name);
     format!("{}  {:<16}  {run}  {name}  {id}{parked}", moment(head.started_at), head.status)
 }
@@ -71,7 +71,7 @@ pub(super) fn json(head: &Head) -> serde_json::Value {
         "events": head.next_event.0 - 1,
         "unread": head.inbox.0 - head.consumed.0,
         "cancel": head.cancel.as_ref().map(|cancel| cancel.cause.to_string()),
-        "parked": head.quarantine.as_ref().map(|parked| parked.reason.clone()),
+        "parked": head.why_parked().map(|parked| parked.reason.clone()),
     })
 }
 

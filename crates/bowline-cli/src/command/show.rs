@@ -19,7 +19,7 @@ pub(crate) async fn run(site: &Site, workflow_id: &str, print: Printer) -> Resul
     });
     let (head, history) = found.await?;
     print.line(|| list::text(&head), list::json(&head));
-    if let Some(parked) = &head.quarantine {
+    if let Some(parked) = head.why_parked() {
         let (since, next) = (moment(parked.since), parked.next.map(moment));
         print.line(
             || format!("parked since {since}, tried by {}: {}", parked.tries, parked.reason),

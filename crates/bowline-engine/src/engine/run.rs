@@ -27,8 +27,7 @@ pub(crate) enum WhenParked {
 /// process may take it up until then. One that is about to be closed, because a message waits that
 /// does so, is as good as closed: nobody's code is waited for.
 pub(crate) fn is_parked(head: &Head, now: Time) -> Result<Option<Time>> {
-    let closes = !head.status.is_open() || head.cut_in > head.consumed;
-    match head.quarantine.as_ref().filter(|_| !closes) {
+    match head.why_parked().filter(|_| head.cut_in <= head.consumed) {
         Some(parked) if parked.is_told(now) => {
             Err(Error::Parked { failures: parked.failures, reason: parked.reason.clone() })
         }
@@ -242,7 +241,7 @@ impl EngineInner {
             let head = self.head_of(run).await?;
             let events = self.history(run).await?;
             let had_one = events.iter().any(|e| matches!(e.kind, EventKind::TurnCompleted(..)));
-            if had_one || !head.status.is_open() || head.quarantine.is_some() {
+            if had_one || !head.status.is_open() || head.is_parked() {
                 return Ok(events);
             }
             tokio::select! {

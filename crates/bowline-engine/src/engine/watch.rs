@@ -107,8 +107,10 @@ impl EngineInner {
         }
     }
 
-    /// Somebody could not go on with a run: it may be tried here.
+    /// Somebody could not go on with a run: it may be tried here. Whoever waits for its code looks
+    /// again.
     pub(crate) fn parked(&self, run: RunId) {
+        self.followers.hear_end(run);
         if let Some(local) = self.local.get() {
             local.parked(run);
         }

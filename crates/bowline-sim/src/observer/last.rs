@@ -87,9 +87,7 @@ impl Observer {
                 let what = format!("{name} was woken from elsewhere, and nobody says so");
                 self.broke("what is woken from elsewhere is parked", what);
             }
-            match (newest, &head.quarantine) {
-                // Somebody has it, and it has nothing to do: that it could go on is not written.
-                (Ok(_), Some(_)) if head.holder.is_some() && head.consumed == head.inbox => {}
+            match (newest, head.why_parked()) {
                 // Its pause is long after many tries.
                 (_, Some(parked)) if parked.next.is_some_and(|next| next.after(SLACK) > now) => {}
                 // What is parked for being woken from elsewhere may be woken so again.

@@ -28,6 +28,14 @@ fn take(world: &World<'_>, build: &str, runs: &[RunId]) -> Vec<ClaimedRun> {
     block_on(world.store().take_up(take)).expect("the member is alive")
 }
 
+/// The runs on which nobody works because their code cannot go on.
+fn listed(world: &World<'_>) -> Vec<RunId> {
+    let namespace = super::world::NAMESPACE;
+    let filter = Filter { namespace, quarantined: Some(true), limit: 10, ..Filter::default() };
+    let page = block_on(world.store().find(filter)).expect("it lists");
+    page.runs.iter().map(|head| head.run).collect()
+}
+
 /// Who has tried does not try again; a new process does, and holds it until it lets go.
 pub fn a_parked_run_is_taken_up_by_a_new_member(harness: &dyn Harness) {
     let mut world = World::new(harness);
@@ -41,13 +49,14 @@ pub fn a_parked_run_is_taken_up_by_a_new_member(harness: &dyn Harness) {
     assert_eq!((read.head.run, read.head.holder), (run, Some(*fence)));
     assert_eq!((read.inbox.len(), read.batches.len()), (1, 1), "whole, as any claim");
     assert!(take(&world, "", &[run]).is_empty(), "it is held");
+    assert_eq!(listed(&world), [], "somebody works on it");
     world.post(run, signal("a", "")).expect("messages still come in");
     let mut turn = world.turn(run).silent();
     turn.commit.fence = Some(*fence);
     turn.commit.consumed = read.head.consumed;
     turn.release();
     world.commit(turn).expect("it lets go");
-    assert!(world.head(run).quarantine.is_some(), "nobody has had a turn");
+    assert_eq!(listed(&world), [run], "nobody has had a turn");
     assert_eq!(take(&world, "", &[run]).len(), 1, "and so it may try once more");
 }
 

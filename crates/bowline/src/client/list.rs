@@ -158,7 +158,7 @@ impl RunSummary {
             started_at: moment(head.started_at),
             closed_at: head.closed_at.map(moment),
             parent: head.parent.map(|(run, _)| run.to_string()),
-            parked: head.quarantine.as_ref().map(|parked| parked.reason.clone()),
+            parked: head.why_parked().map(|parked| parked.reason.clone()),
         }
     }
 }
