@@ -303,6 +303,8 @@ impl Known {
             for event in story.events.iter().filter(|event| event.id < at) {
                 let (ended, started) = match &event.kind {
                     EventKind::ActivityCompleted(end) => (end.activity, end.started),
+                    // Its worker was lost, and its code was waited for no longer.
+                    EventKind::ActivityFailed(end) if end.failure.kind == "worker_lost" => continue,
                     EventKind::ActivityFailed(end) => (end.activity, end.started),
                     _ => continue,
                 };
