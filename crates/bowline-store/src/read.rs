@@ -209,8 +209,8 @@ impl Head {
         unread.admit(waiting, signal).map_err(Error::Refused)
     }
 
-    /// Why nobody works on the run: it is open, and whoever has tried could not go on with it. While
-    /// somebody holds it, it is being tried, or goes on; others are told when it is let go of.
+    /// Why nobody works on the run: it is open, and whoever has tried could not go on with it.
+    /// While somebody holds it, it is being tried, or goes on; others are told when it is let go.
     pub fn why_parked(&self) -> Option<&Parked> {
         let is_free = self.status.is_open() && self.holder.is_none();
         self.quarantine.as_ref().filter(|_| is_free)
