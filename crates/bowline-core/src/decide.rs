@@ -29,7 +29,7 @@ pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {
 pub(crate) fn message(draft: &mut Draft, received: &Received) {
     let insisted = draft.wants_turn;
     take(draft, received);
-    let gently = draft.state.rules().is_native() && received.message.is_outcome();
+    let gently = received.message.is_outcome() && !draft.state.rules().outcomes_insist();
     if gently && draft.wants_turn && !insisted {
         (draft.wants_turn, draft.told) = (false, true);
     }

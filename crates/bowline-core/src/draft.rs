@@ -163,10 +163,9 @@ impl Draft {
     /// # Errors
     /// If it has had too many.
     pub fn check_signal(&self, signal: &Signal, inbox: &[Received]) -> Result<(), Refusal> {
-        if self.state.rules().is_native() {
+        let Some(limit) = self.state.rules().signals_max() else {
             return self.check_unread(signal, inbox);
-        }
-        let Some(limit) = self.state.rules().signals_max() else { return Ok(()) };
+        };
         let waits = |received: &&Received| matches!(received.message, Message::Signal(_));
         let count = self.state.signals + inbox.iter().filter(waits).count() as u64;
         // One that was taken before is not one more.

@@ -28,7 +28,7 @@ pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {
     inbox.iter().for_each(|received| decide::message(draft, received));
     consume(draft, inbox);
     decide::close::bound(draft);
-    if !draft.state.rules().is_native() {
+    if draft.state.rules().turns_wait() {
         decide::turn::schedule(draft);
     }
 }

@@ -1,7 +1,8 @@
 //! What a run's first event fixes for its whole life: whose rules its history follows.
 //!
 //! Native rules may be ours; remote rules are exactly what the official SDKs replay. Every place
-//! where the two differ is a method here, so that the difference can be read on one screen.
+//! of this crate where the two differ is a method here, so that the difference can be read in one
+//! file. Only `lawful` has a model of its own: it checks what was decided by these.
 
 use std::time::Duration;
 
@@ -40,9 +41,76 @@ impl Rules {
     /// The newest remote rules.
     pub const REMOTE: Self = Self { kind: Kind::Remote, version: 1 };
 
-    /// True under native rules.
+    /// True under native rules. This says where the run's code lives; what follows from that for
+    /// its history is said below.
     pub fn is_native(self) -> bool {
         self.kind == Kind::Native
+    }
+
+    /// Whether a turn that is wanted is scheduled by an event, and waits for a worker. Otherwise
+    /// whoever holds the run has the turn, in the commit that takes the messages in.
+    pub fn turns_wait(self) -> bool {
+        !self.is_native()
+    }
+
+    /// Whether an outcome must lead to a turn, even if the code waits for something else.
+    pub fn outcomes_insist(self) -> bool {
+        !self.is_native()
+    }
+
+    /// Whether what is decided beside the code (an operator cancels one thing, somebody pushes a
+    /// cancel harder) is noted in history. Otherwise there is no place for it, and only the outcome
+    /// is told.
+    pub fn decisions_are_noted(self) -> bool {
+        self.is_native()
+    }
+
+    /// Whether code cancels by dropping, and may let go of what is to outlive it.
+    pub fn code_drops(self) -> bool {
+        self.is_native()
+    }
+
+    /// Whether a cancelled activity climbs a ladder.
+    pub fn activities_climb(self) -> bool {
+        self.is_native()
+    }
+
+    /// Whether code gives its activities, timers and children ids, each of them one that nothing
+    /// open of its kind has. Otherwise their numbers are enough.
+    pub fn code_gives_ids(self) -> bool {
+        !self.is_native()
+    }
+
+    /// Whether an activity must say how long it may take.
+    pub fn activities_need_limits(self) -> bool {
+        !self.is_native()
+    }
+
+    /// Whether a turn may cancel a child that it starts itself.
+    pub fn new_children_can_be_cancelled(self) -> bool {
+        self.is_native()
+    }
+
+    /// Whether a run may send itself a signal or a cancel, as it does to others.
+    pub fn may_ask_itself(self) -> bool {
+        !self.is_native()
+    }
+
+    /// Whether an update is an event as soon as it is there, so that replay delivers it in its
+    /// place. Otherwise it waits beside history until a worker is shown it.
+    pub fn updates_are_events(self) -> bool {
+        self.is_native()
+    }
+
+    /// Whether an update that nobody has looked at goes on with the chain.
+    pub fn updates_go_on(self) -> bool {
+        !self.is_native()
+    }
+
+    /// Whether signals that were not received go on with the chain, so that there is a bound to
+    /// them.
+    pub fn unread_go_on(self) -> bool {
+        self.is_native()
     }
 
     /// Whether each activity cancel is an event of its own. Otherwise all cancels of one turn are

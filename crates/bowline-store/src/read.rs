@@ -189,19 +189,18 @@ impl Head {
     pub fn must_weigh(&self, message: &Message) -> Option<u64> {
         let Message::Signal(signal) = message else { return None };
         let waiting = self.inbox.0 - self.consumed.0;
-        let weighs = self.rules.is_native() && UnreadSize::must_weigh(waiting, signal);
+        let weighs = self.rules.unread_go_on() && UnreadSize::must_weigh(waiting, signal);
         weighs.then_some(waiting)
     }
 
-    /// Whether a message may be put into the inbox, where `bytes` wait. A native run hands signals
-    /// that were not received on to the next one of its chain: so there is a bound to them,
-    /// whoever sends them.
+    /// Whether a message may be put into the inbox, where `bytes` wait: there is a bound to signals
+    /// that go on with the chain, whoever sends them.
     ///
     /// # Errors
     /// [`Error::Refused`] if it may not.
     pub fn admit(&self, message: &Message, bytes: u64) -> Result<()> {
         let Message::Signal(signal) = message else { return Ok(()) };
-        if !self.rules.is_native() {
+        if !self.rules.unread_go_on() {
             return Ok(());
         }
         let waiting = UnreadSize { count: self.inbox.0 - self.consumed.0, bytes };

@@ -57,17 +57,16 @@ fn fault(draft: &Draft, spec: &ActivitySpec) -> Option<(TurnFault, String)> {
     if let Some(fault) = spec.retry.as_ref().and_then(|policy| policy.fault()) {
         return bad(fault);
     }
-    if !rules.is_native() {
-        if spec.id.is_empty() {
-            return bad("the activity has no id");
-        }
-        if limits.start_to_close.is_none() && limits.schedule_to_close.is_none() {
-            return bad("the activity needs start-to-close or schedule-to-close");
-        }
-        if draft.state.activities.values().any(|open| open.id == spec.id) {
-            let why = format!("an activity of id {:?} is open", spec.id);
-            return Some((TurnFault::ActivityIdTaken, why));
-        }
+    let is_limited = limits.start_to_close.is_some() || limits.schedule_to_close.is_some();
+    if rules.code_gives_ids() && spec.id.is_empty() {
+        return bad("the activity has no id");
+    }
+    if rules.activities_need_limits() && !is_limited {
+        return bad("the activity needs start-to-close or schedule-to-close");
+    }
+    if rules.code_gives_ids() && draft.state.activities.values().any(|open| open.id == spec.id) {
+        let why = format!("an activity of id {:?} is open", spec.id);
+        return Some((TurnFault::ActivityIdTaken, why));
     }
     if draft.state.activities.len() >= rules.pending_max() {
         return Some((TurnFault::TooManyActivities, "too many activities are open".to_owned()));
@@ -170,11 +169,11 @@ fn by_itself(end: &EndActivity, started: EventId, outcome: &Outcome) -> EventKin
 /// Cancelled activities that never started are over. Under native rules one note says so for all
 /// of them; under remote rules each has its event.
 pub(super) fn skip(draft: &mut Draft, at: Time, ranges: &Ranges) {
-    let native = draft.state.rules().is_native();
+    let noted = draft.state.rules().decisions_are_noted();
     let mut open = Ranges::default();
     for range in ranges.ranges() {
         for (id, activity) in draft.state.activities.range(range.first..=range.last) {
-            let over = !native || activity.cancel.is_some();
+            let over = !noted || activity.cancel.is_some();
             if over && !draft.unnoted.contains(*id) {
                 open.push(*id);
             }

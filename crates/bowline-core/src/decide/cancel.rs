@@ -63,7 +63,7 @@ pub(super) fn one(draft: &mut Draft, at: Time, target: EventId, cause: &Cause) {
     } else {
         return;
     }
-    if draft.state.rules().is_native() {
+    if draft.state.rules().decisions_are_noted() {
         draft.notes.push(Note::CancelledOne(target, cause.clone()));
         draft.wants_turn = true;
     }
@@ -76,7 +76,7 @@ pub(super) fn dropped(
     turn: EventId,
     decisions: Vec<Decision>,
 ) -> Result<(), Refusal> {
-    if !draft.state.rules().is_native() {
+    if !draft.state.rules().code_drops() {
         let why = "only native runs drop".to_owned();
         return Err(Refusal::Command(TurnFault::BadActivityCancel, why));
     }
@@ -116,7 +116,7 @@ fn not_open(state: &State, targets: &Ranges) -> Option<EventId> {
 /// Native rules: the code lets go of activities and children, which then outlive the run. The
 /// note that says so rides on the turn; here it is only checked.
 pub(super) fn let_go(draft: &Draft, targets: &Ranges) -> Result<(), Refusal> {
-    if !draft.state.rules().is_native() {
+    if !draft.state.rules().code_drops() {
         return Err(Refusal::NotUnderTheseRules("letting go"));
     }
     let (activities, children) = (&draft.state.activities, &draft.state.children);

@@ -24,7 +24,7 @@ pub(super) fn start(
         spec.queue = draft.state.started.queue.clone();
     }
     let initiated = draft.state.next_event;
-    if spec.workflow_id.is_empty() && draft.state.rules().is_native() {
+    if spec.workflow_id.is_empty() && !draft.state.rules().code_gives_ids() {
         spec.workflow_id = default_id(&draft.state, initiated).into();
     }
     size::call(&spec.input, &spec.header)?;

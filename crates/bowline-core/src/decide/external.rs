@@ -25,7 +25,7 @@ pub(super) fn cancel(
         else {
             return Err(Refusal::Command(fault, format!("no child {id:?} is open")));
         };
-        if !draft.state.rules().is_native() && open.turn == turn {
+        if open.turn == turn && !draft.state.rules().new_children_can_be_cancelled() {
             let why = "a child cannot be cancelled by the turn that starts it".to_owned();
             return Err(Refusal::Command(fault, why));
         }
@@ -144,7 +144,7 @@ fn target_fault(draft: &Draft, target: &External, fault: TurnFault) -> Result<()
         let why = "the other run has no workflow id, or one that is too long".to_owned();
         return Err(Refusal::Command(fault, why));
     }
-    if target.run == Some(draft.state.run) && draft.state.rules().is_native() {
+    if target.run == Some(draft.state.run) && !draft.state.rules().may_ask_itself() {
         let why = "a run cannot ask this of itself".to_owned();
         return Err(Refusal::Command(fault, why));
     }

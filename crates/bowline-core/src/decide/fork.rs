@@ -55,7 +55,7 @@ pub fn fork(
     admit(&mut draft, prefix);
     end_cancelled(&mut draft);
     reopen(&mut draft, prefix);
-    let wake = draft.state.rules().is_native();
+    let wake = !draft.state.rules().turns_wait();
     if !wake {
         draft.wants_turn = true;
         decide::turn::schedule(&mut draft);
@@ -104,7 +104,7 @@ fn ended(kind: &EventKind) -> Option<EventId> {
 
 /// Under remote rules updates wait beside history, until a worker is shown them.
 fn admit(draft: &mut Draft, prefix: &[Event]) {
-    if draft.state.rules().is_native() {
+    if draft.state.rules().updates_are_events() {
         return;
     }
     for event in prefix.iter().chain(&draft.events) {

@@ -84,7 +84,7 @@ pub fn begin(begin: Begin) -> Birth {
 /// run waits before its first turn, or has no remote ones.
 pub fn begin_with(begin: Begin, worker: Option<StartTurn>) -> (Birth, Option<Token>) {
     let Begin { run, mut started, reuse, link, signals, wire, now } = begin;
-    let native = started.rules.is_native();
+    let turns_wait = started.rules.turns_wait();
     if started.attempt == 0 {
         started.attempt = 1;
     }
@@ -97,13 +97,13 @@ pub fn begin_with(begin: Begin, worker: Option<StartTurn>) -> (Birth, Option<Tok
     signals.into_iter().for_each(|signal| decide_signal(&mut draft, signal));
     let delayed = draft.state.delayed;
     draft.record.begins_at = delayed.then_some(draft.state.since);
-    if !native && !delayed {
+    if turns_wait && !delayed {
         draft.wants_turn = true;
         decide::turn::schedule(&mut draft);
     }
     let token = worker.and_then(|worker| draft.start_turn(worker).ok());
     arm(&mut draft);
-    let wake = native && !delayed;
+    let wake = !turns_wait && !delayed;
     (birth(draft, Vec::new(), wake, reuse, link), token)
 }
 

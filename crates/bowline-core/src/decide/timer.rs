@@ -19,7 +19,7 @@ pub(super) fn start(
     if id.as_str().len() > limits::TEXT_MAX {
         return refuse(TurnFault::BadTimer, "the timer's id is too long");
     }
-    if !draft.state.rules().is_native() {
+    if draft.state.rules().code_gives_ids() {
         if id.is_empty() {
             return refuse(TurnFault::BadTimer, "the timer has no id");
         }

@@ -15,15 +15,15 @@ pub(super) fn admit(draft: &mut Draft, at: Time, request: &UpdateRequest) {
     if known {
         return;
     }
-    let native = draft.state.rules().is_native();
-    let is_open = |open: &&OpenUpdate| !open.done && (native || open.accepted.0 > 0);
+    let are_events = draft.state.rules().updates_are_events();
+    let is_open = |open: &&OpenUpdate| !open.done && (are_events || open.accepted.0 > 0);
     let open = draft.state.updates.values().filter(is_open).count();
     let full = open + draft.record.admitted.len() >= limits::UPDATES_OPEN_MAX
         || draft.state.updates.len() >= limits::UPDATES_MAX;
     if full {
         return too_many(draft, request.id.clone());
     }
-    match native {
+    match are_events {
         true => {
             let event = UpdateAdmitted { request: request.clone() };
             draft.record_at(at, event, Vec::new(), None);
@@ -59,7 +59,7 @@ pub(super) fn accept(
 /// A refused update leaves no event; under native rules a note on the turn tells of it.
 pub(super) fn reject(draft: &mut Draft, reject: RejectUpdate) -> Result<(), Refusal> {
     let id = reject.request.id;
-    if draft.state.rules().is_native() || waits(draft, &id) {
+    if draft.state.rules().updates_are_events() || waits(draft, &id) {
         draft.record.admitted.retain(|admitted| admitted.id != id);
         draft.effect(Effect::AnswerUpdate(id, UpdateStage::Rejected(reject.failure)));
     }
@@ -80,7 +80,7 @@ pub(crate) fn leave(draft: &mut Draft, request: &UpdateRequest) {
         return;
     }
     let (run, next) = (draft.state.run, draft.successor);
-    let stays = draft.state.rules().is_native() || request.only == Some(run);
+    let stays = !draft.state.rules().updates_go_on() || request.only == Some(run);
     let Some(next) = next.filter(|_| !stays) else { return too_late(draft, id) };
     let begins = draft.effects.iter_mut().find_map(|effect| match effect {
         Effect::Begin(birth) if birth.run == next => Some(birth),

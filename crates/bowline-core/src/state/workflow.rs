@@ -18,7 +18,7 @@ pub(super) fn started(state: &mut State, time: Time, event: &WorkflowStarted) {
 pub(super) fn signalled(state: &mut State, at: EventId, event: &WorkflowSignalled) {
     state.signals += 1;
     state.requests.insert(&event.request_id);
-    if state.rules().is_native() {
+    if state.rules().unread_go_on() {
         state.unread.add(at, event);
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn run(draft: &mut Draft, at: Time, cause: &Cause) {
     if let Some(by) = cause.activity_ladder() {
         after.hasten_activities(by);
     }
-    if after != before && draft.state.rules().is_native() {
+    if after != before && draft.state.rules().decisions_are_noted() {
         let cause = Cause { ladders: Some(Box::new(after)), ..cause.clone() };
         draft.notes.retain(|note| !matches!(note, Note::Hastened(_)));
         draft.notes.push(Note::Hastened(cause));
@@ -66,7 +66,7 @@ pub(super) fn cancelled(draft: &mut Draft, cause: &Cause) {
 /// Activities that are cancelled already.
 pub(super) fn activities(draft: &mut Draft, targets: Ranges, cause: &Cause) {
     let targets: Ranges = targets.ids().filter(|id| !draft.is_skipped(*id)).collect();
-    let climbs = draft.state.rules().is_native() && cause.activity_ladder().is_some();
+    let climbs = draft.state.rules().activities_climb() && cause.activity_ladder().is_some();
     if climbs && !targets.is_empty() {
         draft.effect(Effect::CancelActivities(targets, cause.clone()));
     }
