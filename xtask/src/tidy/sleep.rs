@@ -1,4 +1,5 @@
-//! I11: no test sleeps. A sleep is too short on a busy machine and too long on every other one.
+//! I11: no test sleeps, or looks at a clock until enough has passed, which is the same. A sleep is
+//! too short on a busy machine and too long on every other one.
 //!
 //! `ctx.sleep(…)` is a durable timer of the workflow under test and no sleep at all.
 
@@ -22,8 +23,27 @@ fn run(tree: &Tree) -> Vec<Finding> {
                 }
             }
         }
+        for index in source.find(&["elapsed", "(", ")"]).filter(|index| compares(source, *index)) {
+            let offset = source.tokens()[index].start();
+            if is_test(file, offset) {
+                let text = "a test that waits until time has passed: await a signal instead";
+                let finding = Finding::failure(&file.path, source.line(offset), text);
+                findings.push(finding.or_allow("sleep"));
+            }
+        }
     }
     findings
+}
+
+/// Whether what has elapsed is compared with something: `x.elapsed() < y`, or the other way round.
+fn compares(source: &Source, elapsed: usize) -> bool {
+    let text = |at: usize| source.tokens().get(at).map_or("", |token| token.text());
+    let is_order = |at: usize| matches!(text(at), "<" | ">");
+    // In front of it stands what it is asked of: names, and dots between them.
+    let is_path = |at: &usize| text(*at) == "." || text(*at).starts_with(char::is_alphabetic);
+    let before = (0..elapsed).rev().find(|at| !is_path(at));
+    let before = before.map(|at| if text(at) == "=" { at.saturating_sub(1) } else { at });
+    is_order(elapsed + 3) || before.is_some_and(is_order)
 }
 
 /// The conformance suite is test code that other crates compile. Examples may show a sleep.
@@ -54,6 +74,18 @@ mod tests {
         assert_found(&CHECK, &files, "crates/a/src/lib.rs:4", "signal");
         let suite = "crates/bowline-store/src/conformance/claim.rs";
         assert_found(&CHECK, &[(suite, "fn f() { sleep(x); }")], &format!("{suite}:1"), "signal");
+    }
+
+    #[test]
+    fn a_test_that_waits_by_a_clock_is_found() {
+        let manifest = ("crates/a/Cargo.toml", "");
+        for wait in ["since.elapsed() < LONG", "LONG >= self.since.elapsed()"] {
+            let text = format!("fn t() {{ while {wait} {{ look(); }} }}");
+            let files = [manifest, ("crates/a/tests/a.rs", &text)];
+            assert_found(&CHECK, &files, "crates/a/tests/a.rs:1", "time has passed");
+        }
+        let text = "fn t() { say(since.elapsed()); let left = LONG - since.elapsed(); }";
+        assert_clean(&CHECK, &[manifest, ("crates/a/tests/a.rs", text)]);
     }
 
     #[test]

@@ -19,7 +19,8 @@ use crate::connection::taken::Taken;
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
-    taken: Taken,
+    /// Unset while it is dropped.
+    taken: Option<Taken>,
 }
 
 /// The file that carries the lock of a store.
@@ -49,17 +50,19 @@ impl Lock {
         }
         // Who holds it is only said for people: a full disk must not keep a store from opening.
         let _ = sign(&mut file);
-        Ok(Self { file, taken })
+        Ok(Self { file, taken: Some(taken) })
     }
 
     /// The file exists now, and not only its name is known.
     pub(crate) fn is_there(&self) {
-        self.taken.is_there();
+        self.taken.iter().for_each(Taken::is_there);
     }
 }
 
 impl Drop for Lock {
+    /// Whoever waits for the lock may open the store when they have it: nothing else is left then.
     fn drop(&mut self) {
+        drop(self.taken.take());
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
     }
