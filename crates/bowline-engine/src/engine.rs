@@ -40,7 +40,8 @@ use crate::{Result, Schedules, clock::Clock, host::Host, ids::Ids, metrics::Mete
 
 /// What the whole engine shares.
 pub(crate) struct EngineInner {
-    pub(crate) store: Arc<dyn Store>,
+    /// Private: the other half of the house never touches a store.
+    store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) settings: Settings,

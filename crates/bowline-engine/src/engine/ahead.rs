@@ -118,6 +118,13 @@ impl EngineInner {
             None => Ahead::begin(&self.runtime, Box::pin(self.background.track_future(work))),
         }
     }
+
+    /// The same, of a thread that has nothing else to do until the work is answered: the store may
+    /// have it meanwhile.
+    pub(crate) fn begin_lending(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
+        let mut work = Some(work);
+        self.store.lend(&mut || work.take().into_iter().for_each(|work| self.begin(work)));
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,10 @@ mod standing;
 use std::sync::Arc;
 
 use bowline_core::{ControlQueue, EventId, RunId, Time};
-use bowline_store::{AttemptHit, Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting};
+use bowline_store::{
+    AttemptHit, Attest, Attested, Heartbeat, HeartbeatReply, Renewal, Renewed, Sighting, Whom,
+    Witness,
+};
 
 use super::{EngineInner, exchange::Reports};
 use crate::{Result, limits};
@@ -113,6 +116,15 @@ impl EngineInner {
         let renewal = Renewal { inventory: true, ..self.renewal(Vec::new(), Vec::new()) };
         let renew = |epoch| self.store.renew(Renewal { epoch, ..renewal.clone() });
         Ok(self.as_member(renew).await?.inventory)
+    }
+
+    /// Takes somebody's word that members are gone.
+    pub(crate) async fn attest(&self, whom: Whom, witness: Witness) -> Result<Attested> {
+        let attest = Attest { whom, witness, now: self.now() };
+        let attested = self.retrying(|| self.store.attest(attest.clone())).await?;
+        self.followers.tell_all();
+        self.bells.sweep.notify_one();
+        Ok(attested)
     }
 
     /// Whether other members are alive, which may have other code. If nobody can say, there are

@@ -1,7 +1,7 @@
 //! Words about other processes that have the store open.
 
 use bowline_core::Identity;
-use bowline_store::{Attest, Attested, Whom, Witness};
+use bowline_store::{Attested, Whom, Witness};
 
 use super::Engine;
 use crate::{Error, Result};
@@ -18,10 +18,6 @@ impl Engine {
         if by.is_empty() {
             return Err(Error::Invalid("say who says that it is gone".into()));
         }
-        let attest = Attest { whom, witness: Witness::Person(by), now: self.inner.now() };
-        let attested = self.inner.retrying(|| self.inner.store.attest(attest.clone())).await?;
-        self.inner.followers.tell_all();
-        self.inner.bells.sweep.notify_one();
-        Ok(attested)
+        self.inner.attest(whom, Witness::Person(by)).await
     }
 }

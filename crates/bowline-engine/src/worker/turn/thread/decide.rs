@@ -103,15 +103,10 @@ impl Thread {
             TakenEnds::answer(answers, done.is_ok());
             handle.answer(&room, run, lease.1, done).await;
         };
-        // The store hears of it from this very thread, and may have it if there is nothing else to
-        // do here.
-        if !may_wait {
-            return self.inner.begin(work);
+        match may_wait {
+            true => self.inner.begin_lending(work),
+            false => self.inner.begin(work),
         }
-        let mut work = Some(work);
-        self.inner
-            .store
-            .lend(&mut || work.take().into_iter().for_each(|work| self.inner.begin(work)));
     }
 }
 
