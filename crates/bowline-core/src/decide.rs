@@ -19,11 +19,6 @@ use crate::{Asked, Command, Draft, EventId, Message, Received, Refusal, RunAlarm
 pub use fork::fork;
 pub use start::{Begin, begin, begin_with, check};
 
-/// A stage of a draft; see [`Draft::intake`].
-pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {
-    crate::intake::intake(draft, inbox);
-}
-
 /// One message becomes events. Under native rules an outcome does not insist on a turn: perhaps
 /// nobody waits for it.
 pub(crate) fn message(draft: &mut Draft, received: &Received) {

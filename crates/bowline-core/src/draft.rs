@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     Alarm, AlarmKind, Birth, Blob, Cause, Code, Effect, Event, EventId, EventKind, Message, Note,
-    Number, Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time, TurnRecord, decide,
-    limits, state::unread_weight,
+    Number, Ranges, Received, Refusal, RunAlarm, RunId, Signal, State, Time, TurnRecord, limits,
+    state::unread_weight,
 };
 
 /// A decision in the making.
@@ -192,65 +192,6 @@ impl Draft {
             true => Ok(()),
             false => Err(Refusal::TooManyUnread(size.count - 1, size.bytes)),
         }
-    }
-
-    /// Turns messages into events, without workflow code. While a turn is in a worker's hands,
-    /// history is frozen: then only what closes the run or ends the turn is taken.
-    pub fn intake(&mut self, inbox: &[Received]) {
-        decide::intake(self, inbox);
-    }
-
-    /// Native rules: begins the turn that runs the code now. A closed run has no turn.
-    pub fn open_turn(&mut self) {
-        decide::turn::open(self);
-    }
-
-    /// Native rules: ends the turn with what the code asked for.
-    ///
-    /// # Errors
-    /// If a command is not acceptable. The draft must then be thrown away.
-    pub fn complete_turn(&mut self, commands: Vec<crate::Command>) -> Result<(), Refusal> {
-        decide::turn::complete_native(self, commands)
-    }
-
-    /// Remote rules: hands the scheduled turn to a worker.
-    ///
-    /// # Errors
-    /// If no turn waits.
-    pub fn start_turn(&mut self, start: decide::turn::StartTurn) -> Result<crate::Token, Refusal> {
-        decide::turn::start(self, start)
-    }
-
-    /// Remote rules: takes a worker's answer, and what waited meanwhile.
-    ///
-    /// # Errors
-    /// If the answer belongs to no turn that is out, or something waits in the inbox that closes
-    /// the run: that came first, and is left to [`intake`](Self::intake). A bad command is not an
-    /// error here: it fails the turn, and that is what the draft then holds.
-    pub fn answer_turn(
-        &mut self,
-        answer: decide::turn::TurnAnswer,
-        inbox: &[Received],
-    ) -> Result<decide::turn::TurnVerdict, Refusal> {
-        decide::turn::answer(self, answer, inbox)
-    }
-
-    /// Remote rules: a worker says that it cannot.
-    ///
-    /// # Errors
-    /// If it speaks of no turn that is out, or something waits that closes the run.
-    pub fn fail_turn(
-        &mut self,
-        fail: decide::turn::FailTurn,
-        inbox: &[Received],
-    ) -> Result<(), Refusal> {
-        decide::turn::fail(self, fail, inbox)
-    }
-
-    /// Remote rules: the worker that had the run in its cache is gone. A turn that waits for it
-    /// waits for anybody from now on.
-    pub fn reset_sticky(&mut self) {
-        decide::turn::reset_sticky(self);
     }
 
     /// The end of deciding. Under native rules messages that want a turn are committed with it.

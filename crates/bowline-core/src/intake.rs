@@ -6,30 +6,33 @@
 
 use crate::{Draft, Message, Received, RunAlarm, decide, limits};
 
-/// Takes what may be taken now.
-pub(crate) fn intake(draft: &mut Draft, inbox: &[Received]) {
-    if !draft.state.status.is_open() {
-        turn_away(draft, inbox);
-        return consume(draft, inbox);
-    }
-    if let Some(closer) = decide::closer(draft, inbox) {
-        return close(draft, inbox, closer);
-    }
-    if frozen(draft) {
-        if inbox.iter().any(|received| ends_turn(draft, received)) {
-            decide::turn::time_out_started(draft, inbox);
-            consume(draft, inbox);
-        } else if inbox.len() > limits::WAITING_MAX {
-            decide::turn::overrun(draft, inbox);
-            consume(draft, inbox);
+impl Draft {
+    /// Turns messages into events, without workflow code. While a turn is in a worker's hands,
+    /// history is frozen: then only what closes the run or ends the turn is taken.
+    pub fn intake(&mut self, inbox: &[Received]) {
+        if !self.state.status.is_open() {
+            turn_away(self, inbox);
+            return consume(self, inbox);
         }
-        return;
-    }
-    inbox.iter().for_each(|received| decide::message(draft, received));
-    consume(draft, inbox);
-    decide::close::bound(draft);
-    if draft.state.rules().turns_wait() {
-        decide::turn::schedule(draft);
+        if let Some(closer) = decide::closer(self, inbox) {
+            return close(self, inbox, closer);
+        }
+        if frozen(self) {
+            if inbox.iter().any(|received| ends_turn(self, received)) {
+                decide::turn::time_out_started(self, inbox);
+                consume(self, inbox);
+            } else if inbox.len() > limits::WAITING_MAX {
+                decide::turn::overrun(self, inbox);
+                consume(self, inbox);
+            }
+            return;
+        }
+        inbox.iter().for_each(|received| decide::message(self, received));
+        consume(self, inbox);
+        decide::close::bound(self);
+        if self.state.rules().turns_wait() {
+            decide::turn::schedule(self);
+        }
     }
 }
 

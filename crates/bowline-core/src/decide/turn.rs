@@ -10,9 +10,8 @@ use crate::{
     Token, TurnCompleted, TurnFault, TurnScheduled, TurnStarted, UpdateId,
 };
 
-pub(crate) use answer::answer;
-pub(crate) use fail::{fail, force_closed, overrun, reset_sticky, time_out, time_out_started};
-pub(crate) use remote::{schedule, start};
+pub(crate) use fail::{force_closed, overrun, time_out, time_out_started};
+pub(crate) use remote::schedule;
 
 /// A worker takes a turn.
 #[derive(Clone, Debug, Default)]
@@ -98,35 +97,41 @@ pub enum TurnVerdict {
     Failed(Refusal),
 }
 
-/// Native rules: the turn begins, after the messages that it is about.
-pub(crate) fn open(draft: &mut Draft) {
-    if !draft.state.status.is_open() {
-        return;
+impl Draft {
+    /// Native rules: begins the turn that runs the code now, after the messages that it is about. A
+    /// closed run has no turn.
+    pub fn open_turn(&mut self) {
+        if !self.state.status.is_open() {
+            return;
+        }
+        self.end_delay();
+        let notes = self.take_notes();
+        let event = TurnScheduled { attempt: 1, ..TurnScheduled::default() };
+        let scheduled = self.record_at(self.now, event, notes, None);
+        self.event(TurnStarted { scheduled, ..TurnStarted::default() });
     }
-    draft.end_delay();
-    let notes = draft.take_notes();
-    let event = TurnScheduled { attempt: 1, ..TurnScheduled::default() };
-    let scheduled = draft.record_at(draft.now, event, notes, None);
-    draft.event(TurnStarted { scheduled, ..TurnStarted::default() });
-}
 
-/// Native rules: the turn ends with what the code asked for. Notes about cancels and scopes ride
-/// on `TurnCompleted`, ahead of the events that the commands yield.
-pub(crate) fn complete_native(draft: &mut Draft, commands: Vec<Command>) -> Result<(), Refusal> {
-    let (Some(scheduled), Some(started)) = (draft.state.turn_scheduled, draft.state.turn_started)
-    else {
-        return Err(Refusal::NoSuchTurn);
-    };
-    check_order(commands.iter())?;
-    let notes = notes(draft, &commands)?;
-    let event = TurnCompleted { scheduled, started, ..TurnCompleted::default() };
-    let turn = draft.record_at(draft.now, event, notes, None);
-    for command in commands {
-        super::command(draft, command.into(), turn)?;
+    /// Native rules: ends the turn with what the code asked for. Notes about cancels and scopes
+    /// ride on `TurnCompleted`, ahead of the events that the commands yield.
+    ///
+    /// # Errors
+    /// If a command is not acceptable. The draft must then be thrown away.
+    pub fn complete_turn(&mut self, commands: Vec<Command>) -> Result<(), Refusal> {
+        let (Some(scheduled), Some(started)) = (self.state.turn_scheduled, self.state.turn_started)
+        else {
+            return Err(Refusal::NoSuchTurn);
+        };
+        check_order(commands.iter())?;
+        let notes = notes(self, &commands)?;
+        let event = TurnCompleted { scheduled, started, ..TurnCompleted::default() };
+        let turn = self.record_at(self.now, event, notes, None);
+        for command in commands {
+            super::command(self, command.into(), turn)?;
+        }
+        (self.wants_turn, self.told) = (false, false);
+        super::close::bound(self);
+        Ok(())
     }
-    (draft.wants_turn, draft.told) = (false, false);
-    super::close::bound(draft);
-    Ok(())
 }
 
 /// What commands leave behind on `TurnCompleted`, ahead of their events.

@@ -11,46 +11,53 @@ use crate::{
     intake, limits,
 };
 
-/// Takes the answer, then what waited meanwhile, then schedules the next turn if one is wanted.
-/// If a command is refused, the whole answer is thrown away and the turn fails instead.
-pub(crate) fn answer(
-    draft: &mut Draft,
-    answer: TurnAnswer,
-    inbox: &[Received],
-) -> Result<TurnVerdict, Refusal> {
-    fail::check(draft, answer.token)?;
-    fail::check_closers(draft, inbox)?;
-    if is_heartbeat(&answer) && heartbeat_is_over(draft) {
-        return Err(Refusal::NoSuchTurn);
-    }
-    check_order(answer.commands.iter().map(|asked| &asked.command))?;
-    if came_to_nothing(draft, &answer) {
-        return Ok(drop_turn(draft, answer, inbox));
-    }
-    let before = draft.clone();
-    match apply(draft, &answer, inbox) {
-        Ok(()) => {}
-        Err(refusal) => {
-            *draft = before;
-            return Ok(refused(draft, &answer, inbox, refusal));
+impl Draft {
+    /// Remote rules: takes a worker's answer, then what waited meanwhile, then schedules the next
+    /// turn if one is wanted. If a command is refused, the whole answer is thrown away and the turn
+    /// fails instead: that is what the draft then holds.
+    ///
+    /// # Errors
+    /// If the answer belongs to no turn that is out, or something waits in the inbox that closes
+    /// the run: that came first, and is left to [`intake`](Self::intake).
+    pub fn answer_turn(
+        &mut self,
+        answer: TurnAnswer,
+        inbox: &[Received],
+    ) -> Result<TurnVerdict, Refusal> {
+        fail::check(self, answer.token)?;
+        fail::check_closers(self, inbox)?;
+        if is_heartbeat(&answer) && heartbeat_is_over(self) {
+            return Err(Refusal::NoSuchTurn);
         }
-    }
-    if draft.state.status.is_open() {
-        draft.record.sticky = answer.sticky.clone();
-        draft.record.close_refused = false;
-        if !is_heartbeat(&answer) {
-            update::ignored(draft);
+        check_order(answer.commands.iter().map(|asked| &asked.command))?;
+        if came_to_nothing(self, &answer) {
+            return Ok(drop_turn(self, answer, inbox));
         }
-        draft.wants_turn = false;
-        intake::flush(draft, inbox);
-        draft.wants_turn |= answer.again;
-        close::bound(draft);
-        next(draft, answer.again);
-    } else {
-        intake::turn_away(draft, inbox);
+        let before = self.clone();
+        match apply(self, &answer, inbox) {
+            Ok(()) => {}
+            Err(refusal) => {
+                *self = before;
+                return Ok(refused(self, &answer, inbox, refusal));
+            }
+        }
+        if self.state.status.is_open() {
+            self.record.sticky = answer.sticky.clone();
+            self.record.close_refused = false;
+            if !is_heartbeat(&answer) {
+                update::ignored(self);
+            }
+            self.wants_turn = false;
+            intake::flush(self, inbox);
+            self.wants_turn |= answer.again;
+            close::bound(self);
+            next(self, answer.again);
+        } else {
+            intake::turn_away(self, inbox);
+        }
+        intake::consume(self, inbox);
+        Ok(TurnVerdict::Taken)
     }
-    intake::consume(draft, inbox);
-    Ok(TurnVerdict::Taken)
 }
 
 /// An answer that only keeps a local activity alive.

@@ -46,21 +46,39 @@ pub(super) fn check_closers(draft: &Draft, inbox: &[Received]) -> Result<(), Ref
     }
 }
 
-/// A worker says that it cannot.
-pub(crate) fn fail(draft: &mut Draft, fail: FailTurn, inbox: &[Received]) -> Result<(), Refusal> {
-    check(draft, fail.token)?;
-    check_closers(draft, inbox)?;
-    let FailTurn { token: _, worker, fault, failure, wire, hopeless } = fail;
-    let cut = Cut::Failed { fault, failure, worker, wire };
-    match hopeless {
-        Some(why) => {
-            cut_off(draft, cut, inbox);
-            close::give_up(draft, why);
+impl Draft {
+    /// Remote rules: a worker says that it cannot.
+    ///
+    /// # Errors
+    /// If it speaks of no turn that is out, or something waits that closes the run.
+    pub fn fail_turn(&mut self, fail: FailTurn, inbox: &[Received]) -> Result<(), Refusal> {
+        check(self, fail.token)?;
+        check_closers(self, inbox)?;
+        let FailTurn { token: _, worker, fault, failure, wire, hopeless } = fail;
+        let cut = Cut::Failed { fault, failure, worker, wire };
+        match hopeless {
+            Some(why) => {
+                cut_off(self, cut, inbox);
+                close::give_up(self, why);
+            }
+            None => end(self, cut, inbox),
         }
-        None => end(draft, cut, inbox),
+        intake::consume(self, inbox);
+        Ok(())
     }
-    intake::consume(draft, inbox);
-    Ok(())
+
+    /// Remote rules: the worker that had the run in its cache is gone, before its time was up. A
+    /// turn that waits for it waits for anybody from now on.
+    pub fn reset_sticky(&mut self) {
+        let waits = |turn: &Turn| turn.sticky && turn.started.is_none();
+        match self.record.turn.as_ref().is_some_and(waits) {
+            true => {
+                move_on(self);
+                remote::schedule(self);
+            }
+            false => self.record.sticky = None,
+        }
+    }
 }
 
 /// The alarm of a turn that nobody has taken: it waited too long in one worker's own queue. An
@@ -87,18 +105,6 @@ fn move_on(draft: &mut Draft) {
             draft.event(TurnTimedOut { scheduled, started, timeout: Timeout::ScheduleToStart });
             draft.wants_turn = true;
         }
-    }
-}
-
-/// The worker that had the run in its cache is gone, before its time was up.
-pub(crate) fn reset_sticky(draft: &mut Draft) {
-    let waits = |turn: &Turn| turn.sticky && turn.started.is_none();
-    match draft.record.turn.as_ref().is_some_and(waits) {
-        true => {
-            move_on(draft);
-            remote::schedule(draft);
-        }
-        false => draft.record.sticky = None,
     }
 }
 

@@ -85,53 +85,58 @@ pub(super) fn provisional(
     put(draft, turn, patience.map(|span| now.after(span.0)));
 }
 
-/// A worker takes the turn that waits.
-pub(crate) fn start(draft: &mut Draft, start: StartTurn) -> Result<Token, Refusal> {
-    let waiting = draft.record.turn.as_ref().is_some_and(|turn| turn.started.is_none());
-    if !waiting || !draft.state.status.is_open() {
-        return Err(Refusal::NoSuchTurn);
+impl Draft {
+    /// Remote rules: hands the turn that waits to a worker.
+    ///
+    /// # Errors
+    /// If no turn waits.
+    pub fn start_turn(&mut self, start: StartTurn) -> Result<Token, Refusal> {
+        let waiting = self.record.turn.as_ref().is_some_and(|turn| turn.started.is_none());
+        if !waiting || !self.state.status.is_open() {
+            return Err(Refusal::NoSuchTurn);
+        }
+        disarm(self);
+        let (now, bytes) = (self.now, self.state.bytes);
+        let suggest_continue = self.state.next_event.0 > limits::EVENTS_SUGGEST
+            || bytes > limits::HISTORY_BYTES_SUGGEST;
+        let mut turn = self.record.turn.take().ok_or(Refusal::NoSuchTurn)?;
+        self.record.serial += 1;
+        let event = match turn.provisional {
+            true => turn.scheduled.plus(1),
+            false => self.record_at(
+                now,
+                TurnStarted {
+                    scheduled: turn.scheduled,
+                    worker: start.worker.clone(),
+                    request_id: start.request_id.clone(),
+                    suggest_continue,
+                    history_bytes: bytes,
+                },
+                Vec::new(),
+                start.wire.clone(),
+            ),
+        };
+        turn.started = Some(TurnStart {
+            event,
+            at: now,
+            worker: start.worker,
+            request_id: start.request_id,
+            control: start.control,
+            suggest_continue,
+            history_bytes: bytes,
+            wire: start.wire,
+        });
+        let token = Token {
+            run: self.state.run,
+            scheduled: turn.scheduled,
+            attempt: turn.attempt,
+            started: event,
+            serial: self.record.serial,
+        };
+        let due = now.after(patience_with(self, turn.attempt));
+        put(self, turn, Some(due));
+        Ok(token)
     }
-    disarm(draft);
-    let (now, bytes) = (draft.now, draft.state.bytes);
-    let suggest_continue =
-        draft.state.next_event.0 > limits::EVENTS_SUGGEST || bytes > limits::HISTORY_BYTES_SUGGEST;
-    let mut turn = draft.record.turn.take().ok_or(Refusal::NoSuchTurn)?;
-    draft.record.serial += 1;
-    let event = match turn.provisional {
-        true => turn.scheduled.plus(1),
-        false => draft.record_at(
-            now,
-            TurnStarted {
-                scheduled: turn.scheduled,
-                worker: start.worker.clone(),
-                request_id: start.request_id.clone(),
-                suggest_continue,
-                history_bytes: bytes,
-            },
-            Vec::new(),
-            start.wire.clone(),
-        ),
-    };
-    turn.started = Some(TurnStart {
-        event,
-        at: now,
-        worker: start.worker,
-        request_id: start.request_id,
-        control: start.control,
-        suggest_continue,
-        history_bytes: bytes,
-        wire: start.wire,
-    });
-    let token = Token {
-        run: draft.state.run,
-        scheduled: turn.scheduled,
-        attempt: turn.attempt,
-        started: event,
-        serial: draft.record.serial,
-    };
-    let due = now.after(patience_with(draft, turn.attempt));
-    put(draft, turn, Some(due));
-    Ok(token)
 }
 
 /// Unsets the alarm of the turn that waits or is out.
