@@ -16,6 +16,7 @@ pub(crate) mod update;
 
 use crate::{Asked, Command, Draft, EventId, Message, Received, Refusal, RunAlarm, Time};
 
+pub use cancel::CancelTarget;
 pub use fork::fork;
 pub use start::{Begin, begin, begin_with, check};
 

@@ -102,7 +102,7 @@ impl Engine {
         to: impl Into<Address>,
         request: CancelRequest,
     ) -> Result<ReceiptId> {
-        self.inner.cancel(to.into(), request).await
+        self.inner.send(self.inner.prepare_cancel(to.into(), request)?).await
     }
 
     /// Builds a start that is sent with a transaction of the application's own.

@@ -3,7 +3,7 @@
 use super::{child, start, timer};
 use crate::{
     Cancel, Cancelled, Cause, Code, Decision, Draft, Effect, EventId, Note, Ranges, Refusal,
-    RequestId, RunAlarm, State, Time, TurnFault, WorkflowCancelRequested,
+    RequestId, RunAlarm, RunId, State, Time, TurnFault, WorkflowCancelRequested,
 };
 
 mod hasten;
@@ -35,33 +35,62 @@ pub(super) fn deadline(draft: &mut Draft, at: Time) {
     cancel(draft, at, &request);
 }
 
+/// Something open of a run that an operator may cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CancelTarget {
+    what: TargetKind,
+    /// It is being cancelled already: the first cause stays, and it may only be pushed harder.
+    pub again: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TargetKind {
+    Activity,
+    Timer,
+    Child(RunId),
+}
+
+impl Draft {
+    /// What a cancel of one activity, timer or child would meet; none if nothing of that number is
+    /// open.
+    ///
+    /// # Errors
+    /// If the run's rules do not let it be cancelled.
+    pub fn cancel_target(&self, target: EventId) -> Result<Option<CancelTarget>, Refusal> {
+        let state = &self.state;
+        if self.is_skipped(target) {
+            return Ok(None);
+        }
+        if state.timers.contains_key(&target) {
+            return match state.rules().timer_can_be_cancelled() {
+                true => Ok(Some(CancelTarget { what: TargetKind::Timer, again: false })),
+                false => Err(Refusal::NotUnderTheseRules("the cancel of a timer")),
+            };
+        }
+        let activity =
+            state.activities.get(&target).map(|open| (TargetKind::Activity, open.cancel));
+        let child = || state.children.get(&target).map(|o| (TargetKind::Child(o.run), o.cancel));
+        let noted = |note: &Note| matches!(note, Note::CancelledOne(id, _) if *id == target);
+        Ok(activity.or_else(child).map(|(what, cancel)| CancelTarget {
+            what,
+            again: cancel.is_some() || self.notes.iter().any(noted),
+        }))
+    }
+}
+
 /// An operator cancels one activity, timer or child. What is over or cancelled already is left
 /// alone. Native history notes the decision; a remote one has no place for it, and tells the
 /// outcome when there is one.
 pub(super) fn one(draft: &mut Draft, at: Time, target: EventId, cause: &Cause) {
-    if draft.is_skipped(target) {
-        return;
-    }
-    let again = |note: &Note| matches!(note, Note::CancelledOne(id, _) if *id == target);
-    let again = draft.notes.iter().any(again);
-    if let Some(open) = draft.state.activities.get(&target) {
-        if again || open.cancel.is_some() {
-            return hasten::activities(draft, Ranges::from(target), cause);
+    let Ok(Some(CancelTarget { what, again })) = draft.cancel_target(target) else { return };
+    match what {
+        TargetKind::Timer => return timer::cancel_by_operator(draft, at, target, cause),
+        TargetKind::Activity if again => return hasten::activities(draft, target.into(), cause),
+        TargetKind::Child(run) if again => return hasten::child(draft, run, cause),
+        TargetKind::Activity => {
+            draft.effect(Effect::CancelActivities(target.into(), cause.clone()));
         }
-        draft.effect(Effect::CancelActivities(Ranges::from(target), cause.clone()));
-    } else if draft.state.timers.contains_key(&target) {
-        if draft.state.rules().timer_can_be_cancelled() {
-            timer::cancel_by_operator(draft, at, target, cause);
-        }
-        return;
-    } else if let Some(open) = draft.state.children.get(&target) {
-        let run = open.run;
-        if again || open.cancel.is_some() {
-            return hasten::child(draft, run, cause);
-        }
-        child::tell(draft, run, cause.clone(), None);
-    } else {
-        return;
+        TargetKind::Child(run) => child::tell(draft, run, cause.clone(), None),
     }
     if draft.state.rules().decisions_are_noted() {
         draft.notes.push(Note::CancelledOne(target, cause.clone()));

@@ -285,7 +285,7 @@ impl EngineInner {
         let (run, fence, expected) = lease;
         let fence = Some(fence);
         let turn = TurnCommit { run, fence, expected, decided, ended, release: false };
-        let (committed, state) = self.commit(turn, Patience::Long).await?;
+        let (committed, state, _) = self.commit(turn, Patience::Long, None).await?;
         Ok(TurnDone { version: committed.version, unread: committed.unread, state })
     }
 

@@ -130,7 +130,7 @@ impl EngineInner {
         let (run, expected) = (head.run, head.version);
         let turn =
             TurnCommit { run, fence: None, expected, decided, ended: Vec::new(), release: true };
-        self.commit(turn, Patience::Short).await?;
+        self.commit(turn, Patience::Short, None).await?;
         Ok(birth)
     }
 

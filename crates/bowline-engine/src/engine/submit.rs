@@ -239,19 +239,10 @@ impl EngineInner {
     }
 
     /// Writes a decision, and gives the state back that it leaves. Slots for what may start at once
-    /// are reserved before, so that an attempt whose start is durable always has one.
+    /// are reserved before, so that an attempt whose start is durable always has one. A remote
+    /// worker may be eager for some of the activities that the commit schedules: it has them in the
+    /// same breath.
     pub(crate) async fn commit(
-        self: &Arc<Self>,
-        turn: TurnCommit,
-        patience: Patience,
-    ) -> Result<(Committed, State)> {
-        let (committed, state, _) = self.commit_for(turn, patience, None).await?;
-        Ok((committed, state))
-    }
-
-    /// The same, for a remote worker that takes some of the activities which the commit schedules
-    /// in the same breath.
-    pub(crate) async fn commit_for(
         self: &Arc<Self>,
         turn: TurnCommit,
         patience: Patience,

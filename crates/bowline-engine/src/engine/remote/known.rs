@@ -164,7 +164,7 @@ impl EngineInner {
         let (run, consumed, record) = (decided.state.run, decided.consumed, decided.record.clone());
         events.extend(decided.events.iter().cloned());
         let turn = TurnCommit { run, fence: None, expected, decided, ended, release: false };
-        let (committed, state, taken) = self.commit_for(turn, patience, eager).await?;
+        let (committed, state, taken) = self.commit(turn, patience, eager).await?;
         taken.iter().for_each(|activity| self.known_runs.out(activity));
         let (version, inbox) = (committed.version, committed.unread);
         Ok((KnownRun { version, consumed, record, state, events, inbox, asked }, taken))

@@ -316,7 +316,7 @@ impl EngineInner {
                 ended: Vec::new(),
                 release: false,
             };
-            match self.commit(turn, Patience::Short).await {
+            match self.commit(turn, Patience::Short, None).await {
                 Ok(_) => return Ok(()),
                 Err(error) if error.is_race() => {}
                 Err(error) => return Err(error),
@@ -341,7 +341,7 @@ impl EngineInner {
                 ended: Vec::new(),
                 release: false,
             };
-            match self.commit(turn, Patience::Short).await {
+            match self.commit(turn, Patience::Short, None).await {
                 Err(error) if error.is_race() => {}
                 done => return done.map(drop),
             }

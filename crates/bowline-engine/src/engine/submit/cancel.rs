@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bowline_core::{
     Address, Cancel, Cause, Event, EventId, EventKind, Identity, Ladder, Ladders, Message,
-    ReceiptId, Refusal, RequestId, RunId, RunLadder, Span, State, Status, limits::SPAN_MAX,
+    ReceiptId, RequestId, RunId, RunLadder, Span, Status, limits::SPAN_MAX,
 };
 
 use super::Prepared;
@@ -75,11 +75,7 @@ pub enum CancelledOne {
 }
 
 impl EngineInner {
-    /// Asks a run to cancel. A run that is closed already is a success: the receipt says so.
-    pub(crate) async fn cancel(&self, to: Address, request: CancelRequest) -> Result<ReceiptId> {
-        self.send(self.prepare_cancel(to, request)?).await
-    }
-
+    /// A request that asks a run to cancel.
     pub(crate) fn prepare_cancel(
         &self,
         to: Address,
@@ -116,12 +112,11 @@ impl EngineInner {
         }
     }
 
-    /// Where a target of a run stands, if it has or had such a one and its rules let it be
-    /// cancelled.
+    /// What the request will meet, if the run has or had such a target.
     async fn meet(&self, run: RunId, target: EventId) -> Result<CancelledOne> {
         let (head, draft, _) = self.draft(run).await?;
-        if let Some(met) = standing(draft.state(), target)? {
-            return Ok(met);
+        if let Some(open) = draft.cancel_target(target)? {
+            return Ok(if open.again { CancelledOne::Again } else { CancelledOne::Asked });
         }
         match self.history(run).await?.iter().any(|event| is_target(event, target)) {
             true if head.status.is_open() => Ok(CancelledOne::Over),
@@ -129,21 +124,6 @@ impl EngineInner {
             false => Err(Error::NoSuchTarget { run, target }),
         }
     }
-}
-
-fn standing(state: &State, target: EventId) -> Result<Option<CancelledOne>> {
-    if state.timers.contains_key(&target) {
-        return match state.rules().timer_can_be_cancelled() {
-            true => Ok(Some(CancelledOne::Asked)),
-            false => Err(Refusal::NotUnderTheseRules("the cancel of a timer").into()),
-        };
-    }
-    let activity = state.activities.get(&target).map(|open| open.cancel);
-    let cancel = activity.or_else(|| state.children.get(&target).map(|open| open.cancel));
-    Ok(cancel.map(|cancel| match cancel {
-        Some(_) => CancelledOne::Again,
-        None => CancelledOne::Asked,
-    }))
 }
 
 fn is_target(event: &Event, target: EventId) -> bool {

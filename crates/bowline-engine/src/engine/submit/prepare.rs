@@ -52,7 +52,7 @@ impl<T> fmt::Debug for Prepared<T> {
 
 impl EngineInner {
     /// Sends a request.
-    pub(super) async fn send<T>(&self, prepared: Prepared<T>) -> Result<T> {
+    pub(crate) async fn send<T>(&self, prepared: Prepared<T>) -> Result<T> {
         let Prepared { posting, read } = prepared;
         read(self.post(posting).await?)
     }
