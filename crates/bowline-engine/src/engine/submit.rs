@@ -2,7 +2,7 @@
 //!
 //! In:    what a door asks for, or what a turn decided.
 //! Out:   durable rows; then slots, waiters and workers are told.
-//! Never: knows what a cancel is. The same corridor serves signals, outcomes and alarms.
+//! Never: judges what a message means. The same corridor serves signals, outcomes and alarms.
 
 mod cancel;
 mod fold;
@@ -20,8 +20,8 @@ use bowline_store::{
     Commit, Committed, Error as StoreError, Head, OfferedEnd, Posted, Posting, Read, RunKey,
     Subtree,
 };
-pub use cancel::{CancelRequest, CancelledOne};
-pub use prepare::Prepared;
+pub use cancel::CancelledOne;
+pub use prepare::{CancelRequest, Prepared};
 pub use start::{StartOptions, Started};
 
 use super::{EngineInner, peer::PeerNews, remote::Eager};

@@ -5,11 +5,11 @@
 //!        transaction of the application's own puts it in there, and it is sent with the commit.
 //! Never: changes anything by itself. One that is dropped was never asked for.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use bowline_core::{
-    Address, Cause, Conflict, Message, Namespace, Payload, ReceiptId, RequestId, RunId, Signal,
-    Terminate,
+    Address, Cancel, Cause, Conflict, Identity, Ladder, Ladders, Message, Namespace, Payload,
+    ReceiptId, RequestId, RunId, RunLadder, Signal, Span, Terminate, limits::SPAN_MAX,
 };
 use bowline_store::{NewReceipt, Posted, Posting};
 
@@ -50,6 +50,56 @@ impl<T> fmt::Debug for Prepared<T> {
     }
 }
 
+/// Who asks for a cancel, why, under which request, and how hard they push.
+#[derive(Clone, Debug, Default)]
+pub struct CancelRequest {
+    /// Why, in words.
+    pub reason: String,
+    /// Who asks.
+    pub by: Identity,
+    /// The request, so that its repetition counts once.
+    pub request_id: RequestId,
+    /// Runs that stay open for so long after they were asked are terminated, whatever they were
+    /// started with.
+    pub terminate_after: Option<Duration>,
+    /// How running activities are stopped, whatever they say themselves.
+    pub ladder: Option<Ladder>,
+}
+
+impl CancelRequest {
+    /// A request with a reason.
+    pub fn new(reason: impl Into<String>, by: impl Into<Identity>) -> Self {
+        Self { reason: reason.into(), by: by.into(), ..Self::default() }
+    }
+
+    /// The same request, with the time after which runs that stay open are terminated. It holds
+    /// for every run that the cancel reaches. Where a cancel stands already it may only hasten.
+    pub fn terminate_after(self, span: Duration) -> Self {
+        Self { terminate_after: Some(span), ..self }
+    }
+
+    /// The same request, with the ladder of the activities that the cancel reaches. Where a cancel
+    /// stands already it may only hasten.
+    pub fn ladder(self, ladder: Ladder) -> Self {
+        Self { ladder: Some(ladder), ..self }
+    }
+
+    pub(super) fn cause(&self) -> Result<Cause> {
+        let spans = [self.terminate_after, self.ladder.map(|ladder| ladder.grace.0)];
+        let spans = spans.into_iter().chain([self.ladder.map(|ladder| ladder.step.0)]);
+        if spans.flatten().any(|span| span > SPAN_MAX) {
+            let why = "a wait of the cancel's ladder is longer than a hundred years";
+            return Err(Error::Invalid(why.into()));
+        }
+        let run = self.terminate_after.map(|span| RunLadder { terminate_after: Span(span) });
+        let ladders = Ladders { run, activities: self.ladder, hastens: false };
+        let ladders = Some(Box::new(ladders)).filter(|own| **own != Ladders::default());
+        let request_id = Some(self.request_id.clone()).filter(|id| !id.is_empty());
+        let cause = Cause::requested(self.reason.clone(), self.by.clone());
+        Ok(Cause { request_id, ladders, ..cause })
+    }
+}
+
 impl EngineInner {
     /// Sends a request.
     pub(crate) async fn send<T>(&self, prepared: Prepared<T>) -> Result<T> {
@@ -87,6 +137,22 @@ impl EngineInner {
             Posted::Delivered(run, _) | Posted::Repeated(run) => Ok(run),
             other => Err(Error::Invalid(format!("unexpected answer to a signal: {other:?}"))),
         }))
+    }
+
+    /// A request that asks a run to cancel.
+    pub(crate) fn prepare_cancel(
+        &self,
+        to: Address,
+        request: CancelRequest,
+    ) -> Result<Prepared<ReceiptId>> {
+        let cause = request.cause()?;
+        let cancel = Cancel {
+            cause: cause.clone(),
+            request_id: request.request_id,
+            external: None,
+            wire: None,
+        };
+        Ok(self.with_receipt(to, Message::Cancel(Box::new(cancel)), cause))
     }
 
     pub(super) fn prepare_terminate(
