@@ -19,11 +19,12 @@ const PURE: &[(&str, &[&str])] =
 const CORE: &[&str] = &["bowline-core"];
 const STORE: &[&str] = &["bowline-core", "bowline-store"];
 const ENGINE: &[&str] = &["bowline-core", "bowline-replay", "bowline-store"];
-const DOOR: &[&str] = &["bowline-core", "bowline-store", "bowline-engine"];
+const DOOR: &[&str] = &["bowline-core", "bowline-store", "bowline-engine", "bowline-access"];
 
 /// Which of our crates each of our crates may depend on.
 const DIRECTIONS: &[(&str, &[&str])] = &[
     ("bowline-core", &[]),
+    ("bowline-access", &[]),
     ("bowline-replay", CORE),
     ("bowline-store", CORE),
     ("bowline-sqlite", STORE),
@@ -54,6 +55,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "bowline-postgres",
             "bowline-temporal",
             "bowline-http",
+            "bowline-access",
         ],
     ),
     ("bowline-sim", &["bowline-core", "bowline-replay", "bowline-store", "bowline-engine"]),
