@@ -10,6 +10,7 @@
 //! attempt that fails, not the call, which would be made again and again.
 
 mod codec;
+mod field;
 mod rule;
 
 use std::{collections::BTreeMap, sync::LazyLock};
@@ -18,6 +19,7 @@ use prost::Name;
 
 use crate::limits;
 pub(crate) use codec::Codec;
+pub(crate) use field::{Content, Fields, shape, shapes};
 use rule::{Field, Rule};
 
 /// What a field is on the wire.
@@ -31,8 +33,8 @@ enum Kind {
 }
 
 /// A message, as its descriptor has it.
-struct Shape {
-    name: &'static str,
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
     /// A pair of a map.
     is_entry: bool,
     /// In the order of their numbers.
@@ -68,9 +70,7 @@ pub(crate) struct Weight {
 
 /// Looks at a message of a known kind.
 pub(crate) fn weigh<M: Name>(bytes: &[u8]) -> Result<Weight, OverBound> {
-    let wanted = || M::PACKAGE.bytes().chain(*b".").chain(M::NAME.bytes());
-    let place = SHAPES.binary_search_by(|shape| shape.name.bytes().cmp(wanted()));
-    let place = place.map_err(|_| OverBound::Unreadable)?;
+    let place = shape::<M>().ok_or(OverBound::Unreadable)?;
     let mut walk = Walk::default();
     walk.message(&RULES[place], bytes, At { depth: 0, is_free: false })?;
     let bytes = bytes.len() + walk.parts * limits::PART_BYTES;

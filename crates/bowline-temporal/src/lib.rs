@@ -3,6 +3,7 @@
 //! This is the only crate that speaks Temporal's words. It translates and has no rules: what may
 //! happen to a run is decided in `bowline-core`, what a worker is told is written there first.
 
+pub mod access;
 mod bound;
 mod cron;
 mod door;
@@ -17,4 +18,4 @@ pub mod translate;
 
 pub use door::Door;
 pub use metrics::Metrics;
-pub use serve::{Calls, Listening, ServeError, serve};
+pub use serve::{Calls, Listening, Protection, ServeError, serve, serve_protected};

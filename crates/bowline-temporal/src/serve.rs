@@ -7,14 +7,19 @@ mod gate;
 mod handover;
 mod large;
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
+use bowline_access::{Access, Tls};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tonic::{codec::CompressionEncoding, transport::Server};
+use tonic::{
+    codec::CompressionEncoding,
+    transport::{Server, server::Router},
+};
 
 use crate::{
     Door,
+    access::Admitted,
     limits::{self, Limits},
     stubs::{
         health::health_server::HealthServer,
@@ -25,6 +30,7 @@ use crate::{
 
 pub use calls::Calls;
 pub(crate) use calls::{Meter, Room};
+pub(crate) use connection::Connection;
 use handover::Watched;
 pub(crate) use handover::{Handover, Outgoing};
 
@@ -92,16 +98,46 @@ fn flatten(
     }
 }
 
-/// Opens a door to the network.
+/// What keeps others out, if anything.
+#[derive(Clone, Debug, Default)]
+pub struct Protection {
+    /// Who may ask what; without it whoever reaches the port may ask everything.
+    pub access: Option<Arc<Access>>,
+    /// Encryption.
+    pub tls: Option<Arc<Tls>>,
+}
+
+/// Opens a door to the network, for everybody who can reach it.
 ///
 /// # Errors
 /// If the address cannot be listened on, or the namespaces cannot be read.
 pub async fn serve(door: Door, address: SocketAddr) -> Result<Listening, ServeError> {
+    serve_protected(door, address, Protection::default()).await
+}
+
+/// Opens a door to the network.
+///
+/// # Errors
+/// If the address cannot be listened on, or the namespaces cannot be read.
+pub async fn serve_protected(
+    door: Door,
+    address: SocketAddr,
+    protection: Protection,
+) -> Result<Listening, ServeError> {
     door.begin().await.map_err(|why| ServeError::Namespaces(why.message().to_owned()))?;
     let cannot = |why| ServeError::Listen { address, why };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let stop = CancellationToken::new();
+    let router = router(&door, protection.access.as_ref());
+    let incoming = gate::connections(listener, door.meter(), protection.tls);
+    let stopped = stop.clone().cancelled_owned();
+    let serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, stopped));
+    Ok(Listening { address, door, stop, serving })
+}
+
+/// All services; behind the layer that asks for credentials, where there is one.
+fn router(door: &Door, access: Option<&Arc<Access>>) -> Router {
     let most = door.limits().message_in;
     let workflow = WorkflowServiceServer::new(door.clone())
         .accept_compressed(CompressionEncoding::Gzip)
@@ -115,14 +151,17 @@ pub async fn serve(door: Door, address: SocketAddr) -> Result<Listening, ServeEr
         .accept_compressed(CompressionEncoding::Gzip)
         .max_decoding_message_size(most);
     let meter = door.meter();
-    let router = bounded(door.limits(), &meter)
-        .add_service(Watched { service: workflow, meter: meter.clone() })
-        .add_service(Watched { service: operator, meter: meter.clone() })
-        .add_service(Watched { service: health, meter: meter.clone() });
-    let incoming = gate::connections(listener, meter);
-    let stopped = stop.clone().cancelled_owned();
-    let serving = tokio::spawn(router.serve_with_incoming_shutdown(incoming, stopped));
-    Ok(Listening { address, door, stop, serving })
+    let mut server = bounded(door.limits(), &meter);
+    match access {
+        None => server
+            .add_service(Watched { service: workflow, meter: meter.clone() })
+            .add_service(Watched { service: operator, meter: meter.clone() })
+            .add_service(Watched { service: health, meter }),
+        Some(access) => server
+            .add_service(Watched { service: Admitted::new(access, workflow), meter: meter.clone() })
+            .add_service(Watched { service: Admitted::new(access, operator), meter: meter.clone() })
+            .add_service(Watched { service: Admitted::new(access, health), meter }),
+    }
 }
 
 /// HTTP/2 itself, with the bounds that it has for its connections. What it has none for is held by

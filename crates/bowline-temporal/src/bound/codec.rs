@@ -10,7 +10,7 @@ use tonic::{
 use tonic_prost::{ProstCodec, ProstEncoder};
 
 use super::{OverBound, weigh};
-use crate::{serve::Handover, status};
+use crate::{access, serve::Handover, status};
 
 /// How all calls are read and answered.
 #[derive(Debug)]
@@ -55,8 +55,12 @@ impl<U: Message + Default + Name> Decoder for Reader<U> {
         if let Some(call) = Handover::current() {
             call.weighs(weight)?;
         }
-        let read = U::decode(sent).map_err(|why| Status::internal(why.to_string()))?;
-        Ok(Some(read))
+        let signature = access::enter::<U>(sent.chunk())?;
+        let read = match signature.is_empty() {
+            true => U::decode(sent),
+            false => U::decode(sent.chain(&*signature)),
+        };
+        Ok(Some(read.map_err(|why| Status::internal(why.to_string()))?))
     }
 }
 

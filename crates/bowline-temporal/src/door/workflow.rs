@@ -1,5 +1,6 @@
 //! What clients want of a run: signal it, cancel it, terminate it, look at it.
 
+use bowline_access::Ticket;
 use bowline_core::{ActivitySpec, Address, Cause, Event, Holder, Place, Signal, State, Time};
 use bowline_engine::{
     CancelRequest,
@@ -23,7 +24,7 @@ use tonic::Request;
 
 use super::{Door, namespace::Space, poll, shown};
 use crate::{
-    limits,
+    access, limits,
     status::{self, Answer},
     translate::{self, failure, payload, time, word},
 };
@@ -75,6 +76,7 @@ pub(super) async fn cancel(
     let space = &*door.space(&request.namespace).await?;
     let named = request.workflow_execution.as_ref();
     let head = of_chain(space, named, &request.first_execution_run_id).await?;
+    own(space, &head).await?;
     let cancel = CancelRequest {
         reason: request.reason,
         by: request.identity.into(),
@@ -84,6 +86,16 @@ pub(super) async fn cancel(
     let done = space.engine.cancel(head.run, cancel).await;
     done.map_err(status::of)?;
     Ok(RequestCancelWorkflowExecutionResponse::default())
+}
+
+/// Whether whoever asks may cancel this run: one that they have started, or any.
+async fn own(space: &Space, head: &Head) -> Answer<()> {
+    let Some(ticket) = Ticket::current().filter(|ticket| !ticket.may_cancel_others()) else {
+        return Ok(());
+    };
+    let (_, state) = space.engine.state(head.run).await.map_err(status::of)?;
+    let checked = ticket.check_owner(state.started.identity.as_str());
+    checked.map_err(|why| access::status(&why))
 }
 
 pub(super) async fn terminate(

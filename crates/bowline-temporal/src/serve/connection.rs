@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use bowline_access::{Peer, Secured};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -33,11 +34,14 @@ pub(crate) struct Connection {
     /// When bytes of an answer last left, in milliseconds since it began.
     moved: AtomicU64,
     begun: Instant,
+    /// The other end.
+    pub(crate) peer: Arc<Peer>,
 }
 
 impl Connection {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(peer: Arc<Peer>) -> Self {
         Self {
+            peer,
             calls: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             has_called: AtomicBool::new(false),
@@ -84,7 +88,7 @@ impl Connection {
 /// A connection's bytes, until it says nothing for too long, or takes nothing.
 #[derive(Debug)]
 pub(super) struct Guarded {
-    stream: TcpStream,
+    stream: Secured<TcpStream>,
     connection: Arc<Connection>,
     meter: Arc<Meter>,
     /// Its place among all connections.
@@ -97,11 +101,16 @@ pub(super) struct Guarded {
 }
 
 impl Guarded {
-    pub(super) fn new(stream: TcpStream, place: OwnedSemaphorePermit, meter: &Arc<Meter>) -> Self {
+    pub(super) fn new(
+        stream: Secured<TcpStream>,
+        peer: Arc<Peer>,
+        place: OwnedSemaphorePermit,
+        meter: &Arc<Meter>,
+    ) -> Self {
         meter.connected();
         Self {
             stream,
-            connection: Arc::new(Connection::new()),
+            connection: Arc::new(Connection::new(peer)),
             meter: meter.clone(),
             _place: place,
             patience: meter.room().arrival,

@@ -2,6 +2,7 @@
 
 use std::{io, sync::Arc};
 
+use bowline_access::{Peer, Secured, Tls};
 use futures_util::{Stream, stream};
 use tokio::{
     net::TcpListener,
@@ -17,6 +18,7 @@ struct Gate {
     listener: TcpListener,
     places: Arc<Semaphore>,
     meter: Arc<Meter>,
+    tls: Option<Arc<Tls>>,
     told: Option<Instant>,
 }
 
@@ -25,9 +27,10 @@ struct Gate {
 pub(super) fn connections(
     listener: TcpListener,
     meter: Arc<Meter>,
+    tls: Option<Arc<Tls>>,
 ) -> impl Stream<Item = io::Result<Guarded>> {
     let places = Arc::new(Semaphore::new(meter.room().connections.min(Semaphore::MAX_PERMITS)));
-    let gate = Gate { listener, places, meter, told: None };
+    let gate = Gate { listener, places, meter, tls, told: None };
     stream::unfold(gate, |mut gate| async move { Some((Ok(gate.next().await), gate)) })
 }
 
@@ -43,12 +46,17 @@ impl Gate {
         };
         loop {
             match self.listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
                     // What is small is not to wait for more.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "a connection that will be slow");
                     }
-                    return Guarded::new(stream, place, &self.meter);
+                    let peer = Peer::new("grpc", from);
+                    let stream = match &self.tls {
+                        Some(tls) => tls.accept(stream, peer.clone()),
+                        None => Secured::plain(stream),
+                    };
+                    return Guarded::new(stream, peer, place, &self.meter);
                 }
                 Err(error) if is_own(&error) => {}
                 // Asked at once, the system would say the same again, and again.

@@ -1,6 +1,7 @@
 //! The door on a real port, called as a client or a worker calls it: message by message, without an
 //! SDK in between. What SDKs do by themselves is tested with them, in the tests of the command.
 
+mod access;
 mod asked;
 mod attempt;
 mod bad_command;

@@ -6,7 +6,7 @@ use bowline_engine::{
     Engine,
     store::{Store, memory::MemoryStore},
 };
-use bowline_temporal::{Door, Listening};
+use bowline_temporal::{Door, Listening, Protection};
 use prost::{Message, Name};
 use temporalio_protos::temporal::api::{
     command::v1::{
@@ -46,11 +46,17 @@ impl World {
 
     /// A server on rows that may be there already.
     pub(crate) async fn on(store: MemoryStore) -> Self {
+        Self::protected(store, Protection::default()).await
+    }
+
+    /// One that not everybody may ask.
+    pub(crate) async fn protected(store: MemoryStore, protection: Protection) -> Self {
         let shared: Arc<dyn Store> = Arc::new(store.clone());
         let engine = Engine::builder(shared).identity("server").start().await.expect("it starts");
         let door = Door::new(engine.clone(), SPACE);
         let address = "127.0.0.1:0".parse().expect("an address");
-        let listening = bowline_temporal::serve(door.clone(), address).await.expect("it listens");
+        let listening = bowline_temporal::serve_protected(door.clone(), address, protection);
+        let listening = listening.await.expect("it listens");
         let channel = Channel::from_shared(format!("http://{}", listening.address));
         let channel = channel.expect("a uri").connect_lazy();
         Self { engine, door, channel, listening, store }

@@ -19,6 +19,7 @@ use tonic::{Code, Request};
 
 use super::shown_id;
 use crate::{
+    access,
     door::Door,
     limits as own_limits,
     status::{self, Answer},
@@ -175,7 +176,7 @@ pub(in crate::door) async fn list(
     let most = own_limits::NAMESPACE_PAGE;
     let wanted = if wanted == 0 { most } else { wanted.min(most) };
     let mut all = door.inner.spaces.engine.spaces().await.map_err(status::of)?;
-    all.retain(|(name, _)| *name > after);
+    all.retain(|(name, _)| *name > after && access::may_see(name));
     let more = all.len() > wanted;
     all.truncate(wanted);
     let last = all.last().filter(|_| more).map(|(name, _)| name.clone().into_bytes());
