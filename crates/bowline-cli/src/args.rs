@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// The schema that the tables of a database are in. [default: bowline]
     #[arg(long, global = true, env = "BOWLINE_SCHEMA", value_name = "NAME")]
     pub(crate) schema: Option<String>,
+    /// A file with the password of a database, and nothing else. PGPASSWORD may have it too.
+    #[arg(long, global = true, env = "BOWLINE_PASSWORD_FILE", value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -116,6 +119,9 @@ pub(crate) enum Command {
     /// Say what is known of a process that has a database open.
     #[command(subcommand)]
     Member(Member),
+    /// Make, list and revoke the API keys of `bowline serve --keys`.
+    #[command(subcommand)]
+    Key(Key),
     /// List work that should not be there at all. Exit code 1 if there is any.
     Orphans {
         /// The store: a file, or postgres://user@host/database.
@@ -158,6 +164,43 @@ pub(crate) enum Member {
         /// How that is known, in words.
         #[arg(long, default_value = "")]
         reason: String,
+    },
+}
+
+/// What may be done with API keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Make a key, and print it. It is printed once: the file has only its hash. A running server
+    /// knows it at once.
+    New {
+        /// The file with the keys; made if it is missing.
+        #[arg(long, env = "BOWLINE_KEYS", value_name = "FILE")]
+        keys: PathBuf,
+        /// Whose key it is, as causes and the audit log will name it. A name may have two live
+        /// keys: the one in use, and the one that takes its place.
+        name: String,
+        /// What it may do, as NAMESPACE:ROLE, several times if need be. Roles are read, worker,
+        /// write (all but administer) and admin, or single rights: start, signal, work, cancel,
+        /// cancel_others, terminate, bulk, delete, administer. `*` is every namespace.
+        #[arg(long = "allow", required = true, value_name = "NAMESPACE:ROLE")]
+        allow: Vec<String>,
+        /// After how many days it expires. Without it, it does not.
+        #[arg(long, value_name = "DAYS")]
+        days: Option<u32>,
+    },
+    /// List the keys of a file, without their secrets.
+    List {
+        /// The file with the keys.
+        #[arg(long, env = "BOWLINE_KEYS", value_name = "FILE")]
+        keys: PathBuf,
+    },
+    /// Forget a key. A running server refuses it at once.
+    Revoke {
+        /// The file with the keys.
+        #[arg(long, env = "BOWLINE_KEYS", value_name = "FILE")]
+        keys: PathBuf,
+        /// The id of the key, as `list` shows it: what stands between bwl_ and the next _.
+        id: String,
     },
 }
 

@@ -4,6 +4,7 @@ mod backup;
 mod cancel;
 mod check;
 mod demo;
+mod key;
 mod list;
 mod member;
 mod orphans;
@@ -17,9 +18,10 @@ use anyhow::Result;
 use bowline_engine::core::Time;
 
 use crate::{
-    args::{Args, Command, Member},
+    args::{Args, Command, Member, Place},
     compose::{SCHEMA, Site},
     print::Printer,
+    secret,
     settings::Settings,
 };
 
@@ -27,7 +29,15 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
     let print = Printer { json: args.json };
     let schema = args.schema;
     let named = schema.clone().unwrap_or_else(|| SCHEMA.to_owned());
-    let at = |place| Site { place, schema: named, connections: None };
+    let secret = secret::password(args.password_file.as_deref())?;
+    let at = |place: Place| Site {
+        place: match &secret {
+            Some(secret) => place.with_password(secret),
+            None => place,
+        },
+        schema: named,
+        connections: None,
+    };
     match args.command {
         Command::Demo { keep, worker } => {
             demo::run(demo::DemoOptions { json: args.json, keep, worker }).await
@@ -47,7 +57,11 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
         Command::Terminate { store, workflow_id, reason, by } => {
             cancel::terminate(&at(store), &workflow_id, reason, by, print).await
         }
-        Command::Serve(serve) => serve::run(Settings::of(*serve, schema)?, print).await,
+        Command::Serve(serve) => {
+            let settings = Settings::of(*serve, schema, args.password_file)?;
+            serve::run(settings, print).await
+        }
+        Command::Key(key) => key::run(key, print),
         Command::Member(Member::Gone { store, identity, host, by, reason }) => {
             let gone = member::Gone { identity, host, by, reason };
             member::gone(&at(store), gone, print).await

@@ -91,6 +91,9 @@ pub(crate) struct Server {
 /// those who look after it.
 pub(crate) async fn server(settings: &Settings) -> Result<Server> {
     let site = &settings.site;
+    let addresses: Vec<_> = settings.http.into_iter().chain([settings.listen]).collect();
+    // Before anything is opened: what is wrong with it changes nothing.
+    let protection = settings.protect.settle(&addresses).await?;
     let store = site.open(true).await;
     let store = store.with_context(|| format!("the store {} cannot be opened", site.place))?;
     let mut builder = Engine::builder(store).identity(identity()).lease(settings.lease);
@@ -102,11 +105,11 @@ pub(crate) async fn server(settings: &Settings) -> Result<Server> {
     let http = match settings.http {
         Some(address) => {
             let watched = http::Watched { engine: engine.clone(), door: door.clone() };
-            Some(http::serve(watched, address).await?)
+            Some(http::serve(watched, address, &protection).await?)
         }
         None => None,
     };
-    let sdk = bowline_temporal::serve(door, settings.listen).await?;
+    let sdk = bowline_temporal::serve_protected(door, settings.listen, protection).await?;
     Ok(Server { engine, sdk, http })
 }
 

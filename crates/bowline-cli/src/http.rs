@@ -1,5 +1,7 @@
 //! The port for those who look after the server: is it alive, is it ready, what has it counted.
 
+mod door;
+
 use std::{net::SocketAddr, time::Duration};
 
 use anyhow::{Context, Result};
@@ -11,7 +13,7 @@ use axum::{
     routing::get,
 };
 use bowline_engine::{Engine, store::Filter};
-use bowline_temporal::Door;
+use bowline_temporal::{Door, Protection};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::metrics;
@@ -30,6 +32,7 @@ pub(crate) struct Watched {
 pub(crate) async fn serve(
     watched: Watched,
     address: SocketAddr,
+    protection: &Protection,
 ) -> Result<(SocketAddr, JoinHandle<()>)> {
     let cannot = || format!("cannot listen on {address}, for health and metrics");
     let listener = TcpListener::bind(address).await.with_context(cannot)?;
@@ -39,8 +42,11 @@ pub(crate) async fn serve(
         .route("/readyz", get(ready))
         .route("/metrics", get(measured))
         .with_state(watched);
+    let router = door::protected(router, &address, protection);
+    let gate = door::Gate { listener, tls: protection.tls.clone() };
     let serving = tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, router).await {
+        let service = router.into_make_service_with_connect_info::<door::Client>();
+        if let Err(error) = axum::serve(gate, service).await {
             tracing::error!(%error, "health and metrics are served no more");
         }
     });

@@ -1,7 +1,12 @@
 //! What `bowline serve` does in the end: the command line wins over the environment, both over the
 //! file, and what nobody has said is as it usually is.
 
-use std::{net::SocketAddr, num::NonZeroU32, path::Path, time::Duration};
+use std::{
+    net::SocketAddr,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, Result, bail};
 use bowline_temporal::limits::{Limits, Sizes};
@@ -9,6 +14,8 @@ use bowline_temporal::limits::{Limits, Sizes};
 use crate::{
     args::{Http, LogLevel, Options, Payloads, Serve},
     compose::{SCHEMA, Site},
+    protect::Protect,
+    secret,
 };
 
 /// How many files a server needs for itself: its store, its ports, its database.
@@ -26,12 +33,17 @@ pub(crate) struct Settings {
     pub(crate) grace: Duration,
     pub(crate) limits: Limits,
     pub(crate) log: LogLevel,
+    pub(crate) protect: Protect,
 }
 
 impl Settings {
     /// Reads the file, if one is named, and puts everything together.
-    pub(crate) fn of(serve: Serve, schema: Option<String>) -> Result<Self> {
-        let said = Options { schema, ..serve.options };
+    pub(crate) fn of(
+        serve: Serve,
+        schema: Option<String>,
+        password_file: Option<PathBuf>,
+    ) -> Result<Self> {
+        let said = Options { schema, password_file, ..serve.options };
         let file = match &serve.config {
             Some(path) => read(path)?,
             None => Options::default(),
@@ -44,12 +56,15 @@ impl Options {
     fn settle(self) -> Result<Settings> {
         let seconds = |given: u16| Duration::from_secs(given.into());
         let limits = self.limits()?;
+        let protect = self.protect();
+        let secret = secret::password(self.password_file.as_deref())?;
         let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
         Ok(Settings {
             site: Site {
-                place: match self.store {
-                    Some(place) => place,
-                    None => "bowline.db".parse().map_err(anyhow::Error::msg)?,
+                place: match (self.store, secret) {
+                    (Some(place), Some(secret)) => place.with_password(&secret),
+                    (Some(place), None) => place,
+                    (None, _) => "bowline.db".parse().map_err(anyhow::Error::msg)?,
                 },
                 schema: self.schema.unwrap_or_else(|| SCHEMA.to_owned()),
                 connections: self.connections.map(|count| count.get().into()),
@@ -66,11 +81,28 @@ impl Options {
             grace: self.grace.map_or(Duration::from_secs(10), seconds),
             limits,
             log: self.log.unwrap_or(LogLevel::Warn),
+            protect,
         })
     }
 }
 
 impl Options {
+    /// Who is let in.
+    fn protect(&self) -> Protect {
+        Protect {
+            tls_cert: self.tls_cert.clone(),
+            tls_key: self.tls_key.clone(),
+            tls_client_ca: self.tls_client_ca.clone(),
+            keys: self.keys.clone(),
+            jwt_keys: self.jwt_keys.clone(),
+            jwt_issuer: self.jwt_issuer.clone(),
+            jwt_audience: self.jwt_audience.clone(),
+            audit: self.audit.clone(),
+            bulk_max: self.bulk_max,
+            is_insecure: self.insecure.unwrap_or(false),
+        }
+    }
+
     /// The bounds of the port for SDKs.
     fn limits(&self) -> Result<Limits> {
         let seconds = |given: u16| Duration::from_secs(given.into());

@@ -2,10 +2,11 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
 /// Where a store is.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) enum Place {
     /// In this file.
@@ -35,6 +36,36 @@ impl TryFrom<String> for Place {
 
     fn try_from(text: String) -> Result<Self, String> {
         text.parse()
+    }
+}
+
+impl Place {
+    /// Whether it brings a password.
+    pub(crate) fn has_password(&self) -> bool {
+        let Self::Postgres(url) = self else { return false };
+        let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let who = place.rsplit_once('@').map_or("", |(who, _)| who);
+        who.contains(':') || query.split('&').any(|pair| pair.starts_with("password="))
+    }
+
+    /// The same place with a password, where it has none.
+    pub(crate) fn with_password(self, password: &str) -> Self {
+        match self {
+            Self::Postgres(url) if !Self::Postgres(url.clone()).has_password() => {
+                let sign = if url.contains('?') { '&' } else { '?' };
+                let password = utf8_percent_encode(password, NON_ALPHANUMERIC);
+                Self::Postgres(format!("{url}{sign}password={password}"))
+            }
+            other => other,
+        }
+    }
+}
+
+/// As for people: nobody prints a password by accident.
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({self})")
     }
 }
 
@@ -79,7 +110,27 @@ mod tests {
             ("postgres://host/runs?password=secret", "postgres://host/runs"),
             ("postgres://me@host/runs", "postgres://me@host/runs"),
         ] {
-            assert_eq!(url.parse::<Place>().map(|place| place.to_string()), Ok(shown.into()));
+            let place = url.parse::<Place>().expect("it is one");
+            assert_eq!(place.to_string(), shown);
+            assert_eq!(format!("{place:?}"), format!("Place({shown})"));
         }
+    }
+
+    #[test]
+    fn a_password_is_put_where_there_is_none() {
+        let place = |url: &str| url.parse::<Place>().expect("it is one");
+        let with = |url: &str| place(url).with_password("p@s s");
+        let Place::Postgres(url) = with("postgres://me@host/runs") else { panic!("a database") };
+        assert_eq!(url, "postgres://me@host/runs?password=p%40s%20s");
+        let Place::Postgres(url) = with("postgres://host/r?sslmode=require") else { panic!() };
+        assert_eq!(url, "postgres://host/r?sslmode=require&password=p%40s%20s");
+        for has in ["postgres://me:x@host/runs", "postgres://host/runs?a=b&password=x"] {
+            assert!(place(has).has_password(), "{has}");
+            assert_eq!(with(has), place(has));
+        }
+        for has_none in ["postgres://me@host:5432/runs", "postgres://host:5432/runs", "runs.db"] {
+            assert!(!place(has_none).has_password(), "{has_none}");
+        }
+        assert_eq!(with("runs.db"), place("runs.db"));
     }
 }

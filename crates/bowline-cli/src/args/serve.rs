@@ -25,7 +25,8 @@ use super::Place;
 ///
 /// On Postgres any number of such servers share one database, behind one address:
 ///
-///     bowline serve --store postgres://bowline@db/bowline --listen 0.0.0.0:7233
+///     bowline serve --store postgres://bowline@db/bowline --listen 0.0.0.0:7233 \
+///         --tls-cert server.pem --tls-key server.key --keys keys.json
 ///
 /// A cancel is pushed to the running activity at once; no heartbeat is needed. Everything that was
 /// acknowledged is in the store: after a crash, start the server again. On SIGTERM or Ctrl-C it
@@ -36,7 +37,8 @@ use super::Place;
 /// under the same name with underscores for dashes (`keep_days = 30`). The command line wins over
 /// the environment, the environment over the file. An unknown name is an error.
 ///
-/// There is no encryption and no log-in yet: listen only where trusted machines can reach it.
+/// An address that other machines can reach needs encryption and credentials: docs/security.md says
+/// how to set up both. Without them only this machine is listened to, unless you say `--insecure`.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// A file with options, in TOML.
@@ -51,8 +53,8 @@ pub(crate) struct Serve {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Options {
     /// The store. A file is made if it is missing, and belongs to this process while it runs. A
-    /// database, given as postgres://user:password@host/database, is shared by many. [default:
-    /// bowline.db]
+    /// database, given as postgres://user@host/database, is shared by many; its password stands in
+    /// the environment (PGPASSWORD) or in a file (--password-file). [default: bowline.db]
     #[arg(long, env = "BOWLINE_STORE", value_name = "PLACE", hide_env_values = true)]
     pub(crate) store: Option<Place>,
     /// Where else the schema of a database may be said.
@@ -130,6 +132,45 @@ pub(crate) struct Options {
     /// How much to write to standard error. [default: warn]
     #[arg(long, env = "BOWLINE_LOG", value_enum, value_name = "LEVEL")]
     pub(crate) log: Option<LogLevel>,
+    /// The server's certificate, in PEM, with those between it and its root. Read again when it
+    /// changes, as all of these files.
+    #[arg(long, env = "BOWLINE_TLS_CERT", value_name = "FILE")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The key of that certificate, in PEM.
+    #[arg(long, env = "BOWLINE_TLS_KEY", value_name = "FILE")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// The roots of clients' certificates, in PEM. Where there are neither API keys nor tokens,
+    /// every client must have a certificate, and may do everything.
+    #[arg(long, env = "BOWLINE_TLS_CLIENT_CA", value_name = "FILE")]
+    pub(crate) tls_client_ca: Option<PathBuf>,
+    /// API keys, and what the names of clients' certificates may do: a file that `bowline key`
+    /// writes.
+    #[arg(long, env = "BOWLINE_KEYS", value_name = "FILE")]
+    pub(crate) keys: Option<PathBuf>,
+    /// The public keys of tokens (JWT): a file with a JWKS or with PEM, or the URL of a JWKS.
+    #[arg(long, env = "BOWLINE_JWT_KEYS", value_name = "PLACE")]
+    pub(crate) jwt_keys: Option<String>,
+    /// Who must have made tokens (`iss`).
+    #[arg(long, env = "BOWLINE_JWT_ISSUER", value_name = "NAME")]
+    pub(crate) jwt_issuer: Option<String>,
+    /// For whom tokens must be (`aud`).
+    #[arg(long, env = "BOWLINE_JWT_AUDIENCE", value_name = "NAME")]
+    pub(crate) jwt_audience: Option<String>,
+    /// Where refused and state-changing requests are written down, a line of JSON each: a file, or
+    /// `-` for standard error. What cannot be written down is not done. [default: -]
+    #[arg(long, env = "BOWLINE_AUDIT", value_name = "FILE")]
+    pub(crate) audit: Option<PathBuf>,
+    /// How many runs one request may touch before somebody else must confirm it. [default: 1000]
+    #[arg(long, env = "BOWLINE_BULK_MAX", value_name = "COUNT")]
+    pub(crate) bulk_max: Option<u64>,
+    /// Listen where others can reach it although nothing of ours keeps them out: something else
+    /// does.
+    #[arg(long, env = "BOWLINE_INSECURE", value_name = "BOOL", num_args = 0..=1,
+          require_equals = true, default_missing_value = "true")]
+    pub(crate) insecure: Option<bool>,
+    /// Where else the file with the password of a database may be said.
+    #[arg(skip)]
+    pub(crate) password_file: Option<PathBuf>,
 }
 
 impl Options {
@@ -158,6 +199,17 @@ impl Options {
             payload_warn: self.payload_warn.or(other.payload_warn),
             payloads: self.payloads.or(other.payloads),
             log: self.log.or(other.log),
+            tls_cert: self.tls_cert.or(other.tls_cert),
+            tls_key: self.tls_key.or(other.tls_key),
+            tls_client_ca: self.tls_client_ca.or(other.tls_client_ca),
+            keys: self.keys.or(other.keys),
+            jwt_keys: self.jwt_keys.or(other.jwt_keys),
+            jwt_issuer: self.jwt_issuer.or(other.jwt_issuer),
+            jwt_audience: self.jwt_audience.or(other.jwt_audience),
+            audit: self.audit.or(other.audit),
+            bulk_max: self.bulk_max.or(other.bulk_max),
+            insecure: self.insecure.or(other.insecure),
+            password_file: self.password_file.or(other.password_file),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The commands on a database, where others have it open too.
 
-use std::{sync::Arc, time::Duration};
+use std::{process::Command, sync::Arc, time::Duration};
 
 use bowline_engine::{
     CancelRequest, Engine, StartOptions,
@@ -130,8 +130,11 @@ fn nobody_is_gone_from_a_file() {
 
 #[test]
 fn a_bad_address_is_refused_and_its_password_is_not_shown() {
-    let listen = ["--listen", "127.0.0.1:0"];
-    let serve = |store: &str| bowline(&[&["serve", "--store", store], &listen[..]].concat());
+    let serve = |store: &str| {
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_bowline"));
+        serve.args(["serve", "--listen", "127.0.0.1:0"]).env("BOWLINE_STORE", store);
+        serve.output().expect("the command runs")
+    };
     // Nobody listens on this port.
     let closed = "postgres://me:secret@127.0.0.1:1/runs?connect_timeout=1";
     for (store, says) in [
@@ -145,4 +148,9 @@ fn a_bad_address_is_refused_and_its_password_is_not_shown() {
         assert!(out(&refused).is_empty());
     }
     assert!(!err(&serve(closed)).contains("secret"));
+    // Everybody on the machine can read a command line.
+    let spoken = bowline(&["list", closed]);
+    assert_eq!(spoken.status.code(), Some(2));
+    assert!(err(&spoken).contains("PGPASSWORD"), "{}", err(&spoken));
+    assert!(!err(&spoken).contains("secret"));
 }

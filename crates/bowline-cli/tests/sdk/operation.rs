@@ -10,7 +10,7 @@ use crate::{fleet::Fleet, python, server::Server};
 /// What is answered on the port for health and metrics: status line, and the rest.
 pub(crate) fn get(address: &str, path: &str) -> (String, String) {
     let mut connection = TcpStream::connect(address).expect("it listens");
-    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     connection.write_all(request.as_bytes()).expect("it reads");
     let mut answer = String::new();
     connection.read_to_string(&mut answer).expect("it answers");
