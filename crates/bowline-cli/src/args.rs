@@ -56,7 +56,7 @@ pub(crate) enum Command {
         #[arg(long)]
         workflow: Option<String>,
         /// Show only parked runs, which no process that has tried could continue.
-        #[arg(long, alias = "quarantined")]
+        #[arg(long)]
         parked: bool,
         /// Show at most this many.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]

@@ -16,7 +16,7 @@ pub enum Want {
     /// turn's start first has it.
     RemoteTurn,
     /// Remote runs with unread messages and no turn in a worker's hands; and all runs with a
-    /// message that does not wait for their code, in quarantine too. Nobody holds them for it.
+    /// message that does not wait for their code, parked ones too. Nobody holds them for it.
     Intake,
 }
 
@@ -56,7 +56,7 @@ impl TakeUp {
     /// Whether the member may have a run, as that stands now.
     pub fn may_have(&self, head: &Head) -> bool {
         let free = head.status.is_open() && head.rules.is_native() && head.holder.is_none();
-        let parked = head.quarantine.as_ref().filter(|_| free);
+        let parked = head.parked.as_ref().filter(|_| free);
         parked.is_some_and(|own| own.may_try(self.epoch, &self.build, self.now) == MayTry::Now)
     }
 }

@@ -70,7 +70,7 @@ pub struct Commit {
     pub snapshot: Option<Snapshot>,
     /// Parks the run, or lets everybody try it again. What is written under a lease takes its run
     /// out by itself: whoever holds it could go on.
-    pub quarantine: Option<Option<Parked>>,
+    pub parked: Option<Option<Parked>>,
     /// The member no longer works on the run.
     pub release: bool,
 }
@@ -103,7 +103,7 @@ impl Commit {
             births: Vec::new(),
             posts: Vec::new(),
             snapshot: None,
-            quarantine: None,
+            parked: None,
             release: false,
         }
     }
@@ -154,12 +154,12 @@ impl Commit {
 
     /// Whether those who wait for the run's end must look afterwards.
     pub fn ends(&self) -> bool {
-        self.close.is_some() || self.quarantine.is_some()
+        self.close.is_some() || self.parked.is_some()
     }
 
     /// Whether another member may have the code that this one has not.
     pub fn parks(&self) -> bool {
-        matches!(self.quarantine, Some(Some(_)))
+        matches!(self.parked, Some(Some(_)))
     }
 
     /// Whether others may try a parked run after it; `head` is the run as the commit leaves it.

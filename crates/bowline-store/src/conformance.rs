@@ -122,7 +122,7 @@ macro_rules! conformance {
             members_of_a_group_see_those_before_them
             a_wrong_fence_writes_nothing
             a_commit_writes_the_whole_head
-            quarantine_stays_until_it_is_lifted
+            a_parked_run_stays_parked_until_a_commit_lifts_it
             a_close_and_a_message_never_miss_each_other
             a_dropped_message_does_not_keep_a_run_open
             dropped_messages_leave_nobody_ready

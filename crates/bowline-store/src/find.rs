@@ -32,8 +32,8 @@ pub struct Filter {
     pub started_from: Option<Time>,
     /// Begun before this moment.
     pub started_before: Option<Time>,
-    /// In quarantine, or not.
-    pub quarantined: Option<bool>,
+    /// Parked, or not.
+    pub parked: Option<bool>,
     /// With these search attributes.
     pub search: Vec<(String, SearchValue)>,
     /// In which order.
@@ -61,7 +61,7 @@ impl Filter {
             && (self.parent.is_none() || self.parent == parent)
             && self.started_from.is_none_or(|from| head.started_at >= from)
             && self.started_before.is_none_or(|before| head.started_at < before)
-            && is(&self.quarantined, &head.is_parked())
+            && is(&self.parked, &head.is_parked())
             && self.search.iter().all(|(key, wanted)| {
                 head.search.get(key).is_some_and(|SearchField { value, .. }| meets(value, wanted))
             })

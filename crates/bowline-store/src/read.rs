@@ -165,7 +165,7 @@ pub struct Head {
     /// Its memo.
     pub memo: Fields,
     /// Set while it waits for somebody whose code can go on with it.
-    pub quarantine: Option<Parked>,
+    pub parked: Option<Parked>,
     /// The lease of the member that works on it.
     pub holder: Option<Fence>,
     /// About how many bytes its history takes.
@@ -212,7 +212,7 @@ impl Head {
     /// While somebody holds it, it is being tried, or goes on; others are told when it is let go.
     pub fn why_parked(&self) -> Option<&Parked> {
         let is_free = self.status.is_open() && self.holder.is_none();
-        self.quarantine.as_ref().filter(|_| is_free)
+        self.parked.as_ref().filter(|_| is_free)
     }
 
     /// Whether nobody works on the run, because its code cannot go on.
@@ -237,10 +237,10 @@ impl Head {
         }
         // Its code could go on with something new, whether or not it had anything to say.
         if commit.fence.is_some() && (commit.batch.is_some() || is_read) {
-            self.quarantine = None;
+            self.parked = None;
         }
-        if let Some(quarantine) = &commit.quarantine {
-            self.quarantine.clone_from(quarantine);
+        if let Some(parked) = &commit.parked {
+            self.parked.clone_from(parked);
         }
         if let Some(search) = &commit.search {
             self.search.clone_from(search);
@@ -253,7 +253,7 @@ impl Head {
         }
         if let Some(close) = &commit.close {
             self.closed_at = Some(commit.now);
-            self.quarantine = None;
+            self.parked = None;
             self.successor = close.successor;
             self.deleted = close.delete;
         }
@@ -317,7 +317,7 @@ impl Head {
             cancel: None,
             search: started.search.clone(),
             memo: started.memo.clone(),
-            quarantine: None,
+            parked: None,
             holder: None,
             history_bytes: birth.events.iter().map(|event| started.rules.weigh(event)).sum(),
             deleted: false,

@@ -21,8 +21,8 @@ pub struct Fired {
     pub next: Option<Time>,
 }
 
-/// A run was set aside, so that nobody else waits for it: bytes of it do not read. It is in
-/// quarantine, if its own row reads. Alarms of it are looked at again after an hour.
+/// A run was set aside, so that nobody else waits for it: bytes of it do not read. It is
+/// parked, if its own row reads. Alarms of it are looked at again after an hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedRun {
     /// Which run.

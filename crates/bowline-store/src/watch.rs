@@ -45,7 +45,7 @@ pub enum Hint {
     Answered(AskId),
     /// A run changed: whoever follows it may look.
     Changed(RunId),
-    /// A run closed, was parked or taken out of quarantine, or is forgotten: whoever waits for its
+    /// A run closed, was parked or taken up again, or is forgotten: whoever waits for its
     /// end may look. Told beside [`Changed`](Self::Changed).
     Closed(RunId),
     /// A member could not go on with a run, or has let go of one that is parked: others may try.

@@ -28,7 +28,7 @@ pub(crate) async fn run(site: &Site, wanted: Wanted, print: Printer) -> Result<E
     let mut filter = Filter {
         statuses: wanted.status.map(status).into_iter().collect(),
         name: wanted.workflow.map(Name::from),
-        quarantined: wanted.parked.then_some(true),
+        parked: wanted.parked.then_some(true),
         limit: wanted.limit,
         ..Filter::default()
     };

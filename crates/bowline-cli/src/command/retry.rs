@@ -27,7 +27,7 @@ pub(crate) async fn run(site: &Site, which: Which, print: Printer) -> Result<Exi
     let retried = asking(site, async |engine| {
         let Some(id) = which.workflow_id else { return Ok(engine.retry_all(filter).await?) };
         let head = engine.current(id).await?;
-        let is_parked = head.status.is_open() && head.quarantine.is_some();
+        let is_parked = head.status.is_open() && head.parked.is_some();
         engine.retry(head.run).await?;
         Ok(usize::from(is_parked))
     });

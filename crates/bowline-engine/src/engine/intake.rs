@@ -1,6 +1,6 @@
 //! Messages of remote runs become events soon after they arrive, whether or not anybody polls.
 //! What closes a run without asking its code is taken in for native runs too: their code may be
-//! stuck, in quarantine, or nowhere at all.
+//! stuck, parked, or nowhere at all.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ fn taking(inner: &Arc<EngineInner>, read: RunRead, asked: u64) -> oneshot::Recei
         let moved = match inner.take_in(&read, asked).await {
             Ok(moved) => moved,
             // A run that does not read must not hold up the others.
-            Err(error) if read.head.quarantine.is_none() && error.is_corrupt() => {
+            Err(error) if read.head.parked.is_none() && error.is_corrupt() => {
                 inner.park(run, None, Stop::once(error.to_string())).await;
                 false
             }

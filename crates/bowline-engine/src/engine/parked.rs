@@ -40,7 +40,7 @@ impl EngineInner {
     /// Every parked run that may be tried here.
     pub(crate) async fn all_parked(&self, serves: &impl Serves) -> Found {
         let mut found = Found::default();
-        let mut pages = self.open_runs().map(|open| Filter { quarantined: Some(true), ..open });
+        let mut pages = self.open_runs().map(|open| Filter { parked: Some(true), ..open });
         while let Some(heads) = self.turn_page(&mut pages).await {
             heads.iter().for_each(|head| self.weigh(head, serves, &mut found));
         }
@@ -66,7 +66,7 @@ impl EngineInner {
 
     fn weigh(&self, head: &Head, serves: &impl Serves, found: &mut Found) {
         let is_ours = head.status.is_open() && serves(&head.queue, &head.name);
-        let parked = head.quarantine.as_ref().filter(|_| is_ours);
+        let parked = head.parked.as_ref().filter(|_| is_ours);
         match parked.map(|own| own.may_try(self.epoch(), &self.settings.build, self.now())) {
             // Somebody may be trying it: then the store refuses it, and tells when it is free.
             Some(MayTry::Now) => found.now.push(head.run),
@@ -77,7 +77,7 @@ impl EngineInner {
 
     /// Lets everybody try all parked runs again that a filter finds; how many there were.
     pub(crate) async fn retry_all(self: &Arc<Self>, filter: Filter) -> Result<usize> {
-        let mut filter = Filter { quarantined: Some(true), limit: limits::PAGE, ..filter };
+        let mut filter = Filter { parked: Some(true), limit: limits::PAGE, ..filter };
         let mut retried = 0;
         loop {
             let page = self.find(filter.clone()).await?;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Error, Result, limits};
 
-/// What whoever waits for the end of a run does while it is in quarantine.
+/// What whoever waits for the end of a run does while it is parked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhenParked {
     /// Waits on: somebody will mend it.

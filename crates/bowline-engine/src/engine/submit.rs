@@ -335,15 +335,15 @@ impl EngineInner {
             if lost || !head.status.is_open() {
                 return Ok(());
             }
-            let parked = head.quarantine.as_ref();
-            let quarantine = match &change {
+            let before = head.parked.as_ref();
+            let parked = match &change {
                 Change::None => None,
-                Change::Idle => parked.map(|_| None),
-                Change::Lift if parked.is_none() => return Ok(()),
+                Change::Idle => before.map(|_| None),
+                Change::Lift if before.is_none() => return Ok(()),
                 Change::Lift => Some(None),
-                Change::Park(why) => Some(Some(Parked::after(parked, why.clone(), self.now()))),
+                Change::Park(why) => Some(Some(Parked::after(before, why.clone(), self.now()))),
             };
-            let commit = Commit { quarantine, ..fold::bare(self, &head, fence) };
+            let commit = Commit { parked, ..fold::bare(self, &head, fence) };
             match self.write(commit, patience).await {
                 Err(error) if error.is_race() => {}
                 done => {

@@ -15,7 +15,7 @@ impl Engine {
         self.inner.outcome(run, WhenParked::Wait).await
     }
 
-    /// As [`outcome`](Self::outcome), but does not wait for a run that is in quarantine.
+    /// As [`outcome`](Self::outcome), but does not wait for a run that is parked.
     ///
     /// # Errors
     /// If there is no such run, or it is parked because its code keeps failing.

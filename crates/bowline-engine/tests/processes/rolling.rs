@@ -41,7 +41,7 @@ async fn settled(engine: &Engine) {
 
 /// How many runs are parked now.
 async fn parked(engine: &Engine) -> usize {
-    let filter = Filter { quarantined: Some(true), limit: 500, ..Filter::default() };
+    let filter = Filter { parked: Some(true), limit: 500, ..Filter::default() };
     within("a list of runs", engine.find(filter)).await.runs.len()
 }
 

@@ -117,7 +117,7 @@ async fn go_on(engine: &Engine, head: &Head) {
 
 async fn finish(engine: &Engine, head: &Head) {
     let run = head.run;
-    assert!(head.quarantine.is_none(), "{:?}", head.quarantine);
+    assert!(head.parked.is_none(), "{:?}", head.parked);
     go_on(engine, head).await;
     let ended = tokio::time::timeout(PATIENCE, engine.outcome(run)).await;
     if ended.is_err() {

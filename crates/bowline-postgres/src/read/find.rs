@@ -179,7 +179,7 @@ impl Asked {
             let bounds: Values = vec![Box::new(prefix.clone()), Box::new(beyond)];
             all.push(self.bind("l.workflow_id >= ? AND l.workflow_id <= ?", bounds));
         }
-        if filter.quarantined == Some(true) {
+        if filter.parked == Some(true) {
             all.push(
                 "(l.started_at, l.run) IN (SELECT p.started_at, p.run FROM @runs p \
                  WHERE p.namespace = $1 AND p.quarantine IS NOT NULL)"

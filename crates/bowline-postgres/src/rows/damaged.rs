@@ -97,13 +97,13 @@ async fn park(
     let aside = work::attempt(shared, &aside, |tx, (id, reason, now, claimed)| {
         Box::pin(async move {
             let Some(run) = tx.find(*id).await? else { return Ok(true) };
-            if !run.is_open() || (run.head.quarantine.is_some() && !claimed) {
+            if !run.is_open() || (run.head.parked.is_some() && !claimed) {
                 return Ok(!run.is_open());
             }
             let head = &mut tx.edit(*id).head;
             // Nobody has tried its code: whoever reads more may do so.
             let gave_up = GaveUp::reading(Epoch(0), reason.clone());
-            head.quarantine = Some(Parked::after(head.quarantine.as_ref(), gave_up, *now));
+            head.parked = Some(Parked::after(head.parked.as_ref(), gave_up, *now));
             head.holder = head.holder.filter(|_| !claimed);
             Ok(true)
         })

@@ -148,7 +148,7 @@ pub(crate) fn read(row: &Row) -> Outcome<Run> {
         cancel: blob::open_some(run, row, 26)?,
         search: Default::default(),
         memo: Default::default(),
-        quarantine: blob::open_some(run, row, 27)?,
+        parked: blob::open_some(run, row, 27)?,
         holder,
         history_bytes: number(row, 15)?,
         deleted: false,

@@ -54,7 +54,7 @@ fn a_page_looks_at_so_many_runs_and_no_more() {
     }
     let one = Filter { workflow_id: Some("flow-1".into()), ..all() };
     assert_eq!(find(one).runs.len(), 1, "an index leads to it at once");
-    let parked = find(Filter { quarantined: Some(true), ..all() });
+    let parked = find(Filter { parked: Some(true), ..all() });
     assert_eq!((parked.runs.len(), parked.next), (0, None), "and to those that are parked");
 }
 

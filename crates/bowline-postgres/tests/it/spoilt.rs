@@ -70,7 +70,7 @@ fn what_does_not_read_keeps_nobody_from_being_taken_over() {
     assert_eq!(taken.iter().map(|own| own.run).collect::<Vec<_>>(), [run(3)]);
     let read = wait(other.read(Read::head(RunKey::Run(run(2))))).expect("its own row reads");
     let head = read.expect("it is there").head;
-    assert!(head.quarantine.is_some(), "people see it");
+    assert!(head.parked.is_some(), "people see it");
     let held = format!("{schema}.activities WHERE epoch = {}", epoch.0);
     assert_eq!(place.count(&held), 0, "the dead member has nothing any more");
 }

@@ -220,7 +220,7 @@ impl Observer {
             {
                 let mut known = self.known.lock();
                 events.iter().for_each(|event| known.reach(event.kind.name()));
-                if let Some(Some(_)) = &commit.quarantine {
+                if let Some(Some(_)) = &commit.parked {
                     known.reach("a run is parked");
                     known.intruded.remove(&run);
                 }
@@ -228,7 +228,7 @@ impl Observer {
             self.tell_of(run, |run| {
                 let kinds: Vec<_> = events.iter().map(told).collect();
                 let read = commit.consumed.0;
-                let parked = match &commit.quarantine {
+                let parked = match &commit.parked {
                     Some(Some(parked)) => format!(", parked: {}", parked.reason),
                     Some(None) => ", not parked any more".to_owned(),
                     None => String::new(),

@@ -32,7 +32,7 @@ impl Observer {
             let name = self.known.lock().name(head.run);
             if head.status.is_open() {
                 let parked = head
-                    .quarantine
+                    .parked
                     .map_or(String::new(), |parked| format!(", parked: {}", parked.reason));
                 return Some(format!("{name} is {:?}{parked}", head.status));
             }

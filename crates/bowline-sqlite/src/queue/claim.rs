@@ -106,8 +106,8 @@ fn tried_in_vain(tx: &mut Tx<'_>, take: &TakeUp, id: RunId, reason: String) -> O
         Ok(Some(_)) => {
             let head = &mut tx.edit(id).head;
             let gave_up = GaveUp::reading(take.epoch, reason);
-            let parked = Parked::after(head.quarantine.as_ref(), gave_up, take.now);
-            head.quarantine = Some(parked);
+            let parked = Parked::after(head.parked.as_ref(), gave_up, take.now);
+            head.parked = Some(parked);
             Ok(())
         }
         Ok(None) | Err(Fault::Said(Error::Corrupt { .. })) => Ok(()),

@@ -110,7 +110,7 @@ fn few(filter: &Filter, narrow: Narrow) -> Option<(&'static str, Vec<Value>)> {
             let keys = run::keys(filter.namespace);
             let sql = "SELECT key FROM runs INDEXED BY runs_parked \
                        WHERE quarantine IS NOT NULL AND key BETWEEN ? AND ?";
-            (filter.quarantined == Some(true))
+            (filter.parked == Some(true))
                 .then(|| (sql, vec![Value::from(*keys.start()), Value::from(*keys.end())]))
         }
         Narrow::Nothing => None,
@@ -212,7 +212,7 @@ mod tests {
             (Filter { workflow_id: id, ..all.clone() }, Id, "labels_workflow"),
             (Filter { workflow_id_prefix: prefix, ..all.clone() }, Id, "labels_workflow"),
             (Filter { parent: Some(RunId::default()), ..all.clone() }, Parent, "labels_parent"),
-            (Filter { quarantined: Some(true), ..all }, Parked, "runs_parked"),
+            (Filter { parked: Some(true), ..all }, Parked, "runs_parked"),
         ] {
             for after in [false, true] {
                 let plan = plan(&filter, narrow, after);

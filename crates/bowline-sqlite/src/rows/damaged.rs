@@ -45,16 +45,16 @@ impl Found {
     }
 }
 
-/// Puts an open run that does not read into quarantine. If even its row does not read, it only
+/// Parks an open run that does not read. If even its row does not read, it only
 /// leaves the queues. False if it is there already.
 pub(crate) fn set_aside(tx: &mut Tx<'_>, id: RunId, reason: String, now: Time) -> Outcome<bool> {
     match tx.find(id) {
-        Ok(Some(run)) if run.head.quarantine.is_some() => Ok(false),
+        Ok(Some(run)) if run.head.parked.is_some() => Ok(false),
         Ok(Some(run)) if !run.is_open() => Ok(true),
         Ok(Some(_)) => {
             // Nobody has tried its code: whoever reads more may do so.
             let gave_up = GaveUp::reading(Epoch(0), reason);
-            tx.edit(id).head.quarantine = Some(Parked::after(None, gave_up, now));
+            tx.edit(id).head.parked = Some(Parked::after(None, gave_up, now));
             Ok(true)
         }
         Ok(None) | Err(Fault::Said(Error::Corrupt { .. })) => {

@@ -130,7 +130,7 @@ fn read_label(row: &Row<'_>) -> Outcome<Label> {
         cancel: None,
         search: Default::default(),
         memo: Default::default(),
-        quarantine: None,
+        parked: None,
         holder: None,
         history_bytes: 0,
         deleted: false,
@@ -170,7 +170,7 @@ fn read_run(row: &Row<'_>, label: Arc<Label>) -> Outcome<Run> {
     }
     head.record = blob::open_some(run, row, 11)?.unwrap_or_default();
     head.cancel = blob::open_some(run, row, 12)?;
-    head.quarantine = blob::open_some(run, row, 13)?;
+    head.parked = blob::open_some(run, row, 13)?;
     let successor: Option<[u8; 16]> = row.get(14)?;
     let namespace = run.namespace;
     head.successor = successor.map(|uuid| RunId { namespace, uuid: u128::from_be_bytes(uuid) });
@@ -260,7 +260,7 @@ pub(crate) fn save(db: Db<'_>, run: &Run, new: bool) -> Outcome<()> {
         head.holder.map(|fence| int(fence.counter)),
         record,
         head.cancel.as_ref().map(codec::encode),
-        head.quarantine.as_ref().map(codec::encode),
+        head.parked.as_ref().map(codec::encode),
         head.successor.map(|run| run.uuid.to_be_bytes()),
         int(head.cut_in.0),
         run.key(),

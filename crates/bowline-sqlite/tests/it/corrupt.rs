@@ -61,7 +61,7 @@ async fn damaged_history_stops_its_run_alone() {
     let mut taken: Vec<_> = claimed.iter().map(|claimed| claimed.read.head.run.uuid).collect();
     taken.sort_unstable();
     assert_eq!(taken, [1, 3]);
-    let reason = head(&store, run_id(2)).await.quarantine.expect("people can see it").reason;
+    let reason = head(&store, run_id(2)).await.parked.expect("people can see it").reason;
     assert!(reason.contains("checksum"), "{reason}");
     assert!(store.claim_runs(claiming(epoch, 9)).await.unwrap().is_empty());
 }
@@ -73,7 +73,7 @@ async fn a_damaged_message_stops_its_run_alone() {
     assert_only_two_is_corrupt(&store).await;
     let epoch = join(&store).await;
     assert_eq!(store.claim_runs(claiming(epoch, 9)).await.unwrap().len(), 2);
-    assert!(head(&store, run_id(2)).await.quarantine.is_some());
+    assert!(head(&store, run_id(2)).await.parked.is_some());
 }
 
 #[tokio::test]

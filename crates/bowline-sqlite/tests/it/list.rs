@@ -46,7 +46,7 @@ async fn a_page_costs_the_same_however_many_runs_there_are() {
         Filter { name: name(), statuses: vec![Status::Running], ..all.clone() },
         Filter { queue: Some("other".into()), order: Order::Oldest, ..all.clone() },
         Filter { search: vec![("a".into(), bowline_core::SearchValue::Int(1))], ..all.clone() },
-        Filter { quarantined: Some(true), ..all.clone() },
+        Filter { parked: Some(true), ..all.clone() },
         Filter { workflow_id_prefix: prefix("flow-11"), ..all.clone() },
         all,
     ];

@@ -242,15 +242,15 @@ pub fn a_commit_writes_the_whole_head(harness: &dyn Harness) {
     assert_eq!((after.next_event, after.last_commit != head.last_commit), (head.next_event, true));
 }
 
-/// Quarantine is put on, kept and taken off by commits.
-pub fn quarantine_stays_until_it_is_lifted(harness: &dyn Harness) {
+/// Commits park a run, leave it parked, and lift that.
+pub fn a_parked_run_stays_parked_until_a_commit_lifts_it(harness: &dyn Harness) {
     let world = World::new(harness);
     let run = world.start("order-1");
     let bad =
         Parked { since: world.now(), failures: 3, reason: "panicked".into(), ..Parked::default() };
-    world.run_turn(run, |turn| turn.commit.quarantine = Some(Some(bad.clone())));
+    world.run_turn(run, |turn| turn.commit.parked = Some(Some(bad.clone())));
     world.run_turn(run, |_| {});
-    assert_eq!(world.head(run).quarantine, Some(bad));
+    assert_eq!(world.head(run).parked, Some(bad));
     world.post(run, signal("a", "")).expect("messages still come in");
     assert_eq!(world.take_runs(), [], "but nobody may work on it");
     assert_eq!(world.claim_runs(intake(&world)).len(), 0);
@@ -259,9 +259,9 @@ pub fn quarantine_stays_until_it_is_lifted(harness: &dyn Harness) {
     assert_eq!(world.take_runs(), []);
     world.run_turn(run, |turn| {
         turn.commit.consumed = Number(1);
-        turn.commit.quarantine = Some(None);
+        turn.commit.parked = Some(None);
     });
-    assert_eq!(world.head(run).quarantine, None);
+    assert_eq!(world.head(run).parked, None);
     assert_eq!(world.take_runs(), [run]);
 }
 

@@ -96,7 +96,7 @@ pub fn a_damaged_activity_holds_up_no_limit(harness: &dyn Harness) {
     assert_eq!(fired.runs, [first, third]);
     assert!(is_later(&world, fired.next), "{fired:?}");
     assert_eq!(fired.damaged.iter().map(|one| one.run).collect::<Vec<_>>(), [damaged]);
-    assert!(world.head(damaged).quarantine.is_some(), "people see it");
+    assert!(world.head(damaged).parked.is_some(), "people see it");
     let fired = world.fire();
     assert!(fired.rang == 0 && is_later(&world, fired.next), "{fired:?}");
     assert!(fired.damaged.is_empty(), "it is told once: {fired:?}");
@@ -131,7 +131,7 @@ fn taken_over(harness: &dyn Harness, damage: fn(RunId) -> Damage) {
     let again = world.sweep(9);
     assert_eq!((again.rows, again.more), (0, false), "it is not met again and again");
     if let Damage::Activities(run) = damage(damaged) {
-        assert!(world.head(run).quarantine.is_some(), "people see it");
+        assert!(world.head(run).parked.is_some(), "people see it");
     }
     world.renew(Renewal { leave: true, ..world.renewal() });
 }

@@ -14,10 +14,10 @@ fn park(world: &World<'_>, run: RunId, build: &str) {
     let reason = "it panicked".to_owned();
     let gave_up = GaveUp { by, failures: 3, reason, harms: false, others: false };
     let head = world.head(run);
-    let parked = Parked::after(head.quarantine.as_ref(), gave_up, world.now());
+    let parked = Parked::after(head.parked.as_ref(), gave_up, world.now());
     let mut turn = world.turn(run).silent();
     turn.commit.consumed = head.consumed;
-    turn.commit.quarantine = Some(Some(parked));
+    turn.commit.parked = Some(Some(parked));
     turn.release();
     world.commit(turn).expect("nobody else writes");
 }
@@ -31,7 +31,7 @@ fn take(world: &World<'_>, build: &str, runs: &[RunId]) -> Vec<ClaimedRun> {
 /// The runs on which nobody works because their code cannot go on.
 fn listed(world: &World<'_>) -> Vec<RunId> {
     let namespace = super::world::NAMESPACE;
-    let filter = Filter { namespace, quarantined: Some(true), limit: 10, ..Filter::default() };
+    let filter = Filter { namespace, parked: Some(true), limit: 10, ..Filter::default() };
     let page = block_on(world.store().find(filter)).expect("it lists");
     page.runs.iter().map(|head| head.run).collect()
 }
@@ -71,7 +71,7 @@ pub fn a_turn_takes_its_run_out(harness: &dyn Harness) {
     turn.commit.fence = fence;
     turn.release();
     world.commit(turn).expect("nobody else writes");
-    assert_eq!(world.head(run).quarantine, None);
+    assert_eq!(world.head(run).parked, None);
     world.post(run, signal("a", "")).expect("taken");
     assert_eq!(world.take_runs(), [run], "it is like any other");
 }
@@ -83,7 +83,7 @@ pub fn tries_are_counted_and_paced(harness: &dyn Harness) {
     let since = world.now();
     for tries in 1..=3 {
         park(&world, run, "one");
-        let parked = world.head(run).quarantine.expect("it is parked");
+        let parked = world.head(run).parked.expect("it is parked");
         assert_eq!((parked.since, parked.tries, parked.failures), (since, tries, 3));
         assert_eq!(parked.tried.len(), tries as usize);
         world.reopen();
@@ -146,7 +146,7 @@ pub fn parked_runs_are_told_of_and_listed(harness: &dyn Harness) {
     let filter = Filter {
         namespace: super::world::NAMESPACE,
         statuses: vec![Status::Running, Status::Cancelling],
-        quarantined: Some(true),
+        parked: Some(true),
         limit: 10,
         ..Filter::default()
     };

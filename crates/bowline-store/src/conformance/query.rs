@@ -41,7 +41,7 @@ pub fn filters_leave_out_what_they_should(harness: &dyn Harness) {
     world.run_turn(a, |turn| turn.child(child, ParentClose::Cancel));
     world.close(b, Status::Completed);
     let bad = Parked { since: world.now(), failures: 1, reason: "bug".into(), ..Parked::default() };
-    world.run_turn(c, |turn| turn.commit.quarantine = Some(Some(bad)));
+    world.run_turn(c, |turn| turn.commit.parked = Some(Some(bad)));
     let table: Vec<(&str, Filter, Vec<RunId>)> = vec![
         ("nothing", all(), vec![a, b, c]),
         ("status", Filter { statuses: vec![Status::Completed], ..all() }, vec![b]),
@@ -57,8 +57,8 @@ pub fn filters_leave_out_what_they_should(harness: &dyn Harness) {
         ("parent", Filter { parent: Some(a), ..all() }, vec![c]),
         ("from", Filter { started_from: Some(later), ..all() }, vec![b, c]),
         ("before", Filter { started_before: Some(later), ..all() }, vec![a]),
-        ("quarantined", Filter { quarantined: Some(true), ..all() }, vec![c]),
-        ("healthy", Filter { quarantined: Some(false), ..all() }, vec![a, b]),
+        ("parked", Filter { parked: Some(true), ..all() }, vec![c]),
+        ("healthy", Filter { parked: Some(false), ..all() }, vec![a, b]),
         (
             "two at once",
             Filter { name: Some("flow".into()), started_from: Some(later), ..all() },
@@ -224,7 +224,7 @@ pub fn a_page_looks_at_so_many_runs_and_no_more(harness: &dyn Harness) {
         Filter { queue, ..all() },
         Filter { search: city, ..all() },
         Filter { statuses: vec![Status::Completed], ..all() },
-        Filter { name, quarantined: Some(false), ..all() },
+        Filter { name, parked: Some(false), ..all() },
     ];
     let newest = needles.map(|filter| Filter { order: Order::Newest, ..filter });
     for filter in newest {

@@ -316,13 +316,13 @@ pub fn the_ladder_of_a_parked_run_rings(harness: &dyn Harness) {
     let run = world.start("a");
     let bad =
         Parked { since: world.now(), failures: 3, reason: "panicked".into(), ..Parked::default() };
-    world.run_turn(run, |turn| turn.commit.quarantine = Some(Some(bad)));
+    world.run_turn(run, |turn| turn.commit.parked = Some(Some(bad)));
     world.post(run, pushing(30)).expect("taken");
     world.tick(30);
     rings(&world, run);
     world.close(run, Status::Terminated);
     let head = world.head(run);
-    assert_eq!((head.status, head.quarantine), (Status::Terminated, None));
+    assert_eq!((head.status, head.parked), (Status::Terminated, None));
 }
 
 /// A second request may hasten, and what the run was started with does not begin again.

@@ -35,7 +35,7 @@ impl Standing {
     /// What the head of a run says. A store keeps `consumed` exact: where only dropped messages
     /// are left, it is `inbox`, or the run would be ready for nothing, again and again.
     pub fn of(head: &Head) -> Self {
-        let open = head.status.is_open() && head.quarantine.is_none();
+        let open = head.status.is_open() && head.parked.is_none();
         let (native, unread) = (head.rules.is_native(), head.inbox > head.consumed);
         let turn = head.record.turn.as_ref();
         let out = turn.is_some_and(|turn| turn.started.is_some());

@@ -58,7 +58,7 @@ impl List {
 
     /// Matches only runs that are parked because their code keeps failing.
     pub fn parked(mut self) -> Self {
-        self.filter.quarantined = Some(true);
+        self.filter.parked = Some(true);
         self
     }
 

@@ -57,7 +57,7 @@ async fn all_runs(engine: &Engine) -> Vec<RunId> {
 /// Native runs that wait are told to go on; remote ones are terminated: nobody serves them now.
 async fn finish(engine: &Engine, run: RunId) {
     let head = engine.head(run).await.expect("the run is there");
-    assert!(head.quarantine.is_none(), "{:?}", head.quarantine);
+    assert!(head.parked.is_none(), "{:?}", head.parked);
     if !head.status.is_open() {
         return;
     }

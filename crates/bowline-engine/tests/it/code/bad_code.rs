@@ -35,7 +35,7 @@ async fn fate(stage: &Stage, engine: &Engine, run: RunId) -> Result<RunEnding, S
     within("the run to close or to be parked", async {
         loop {
             let head = engine.head(run).await.expect("the run is there");
-            if let Some(parked) = head.quarantine {
+            if let Some(parked) = head.parked {
                 return Err(parked.reason);
             }
             if !head.status.is_open() {

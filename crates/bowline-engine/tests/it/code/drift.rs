@@ -189,8 +189,8 @@ async fn parked(engine: &Engine, run: RunId) -> String {
     let parked = async {
         loop {
             let head = engine.head(run).await.expect("the run is there");
-            if let Some(quarantine) = head.quarantine {
-                return quarantine.reason;
+            if let Some(parked) = head.parked {
+                return parked.reason;
             }
             tokio::task::yield_now().await;
         }

@@ -58,8 +58,8 @@ async fn a_panic_of_a_workflow_has_its_place() {
         engine.signal(run, signal("go")).await.expect("it is taken");
         let reason = loop {
             let head = engine.head(run).await.expect("it is there");
-            if let Some(quarantine) = head.quarantine {
-                break quarantine.reason;
+            if let Some(parked) = head.parked {
+                break parked.reason;
             }
             stage.clock.advance(std::time::Duration::from_millis(100));
             tokio::task::yield_now().await;

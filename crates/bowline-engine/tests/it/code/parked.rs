@@ -35,7 +35,7 @@ async fn engine(world: &World) -> Engine {
 /// Waits until a run is parked. Tries are paced by the clock, which moves on.
 async fn parked(world: &World, engine: &Engine, run: RunId) {
     within("the run to be parked", async {
-        while engine.head(run).await.expect("it is there").quarantine.is_none() {
+        while engine.head(run).await.expect("it is there").parked.is_none() {
             world.advance(Duration::from_millis(100));
             tokio::task::yield_now().await;
         }
@@ -63,7 +63,7 @@ async fn a_parked_run_that_is_terminated_has_ended_so(world: World) {
     let (_, ended) = within("its end", engine.result(run)).await.expect("it has ended");
     assert!(matches!(ended, RunEnding::Terminated(_)), "{ended:?}");
     let head = engine.head(run).await.expect("it is there");
-    assert_eq!((head.status, head.quarantine), (Status::Terminated, None));
+    assert_eq!((head.status, head.parked), (Status::Terminated, None));
 }
 
 /// The same of a run whose own time is up.

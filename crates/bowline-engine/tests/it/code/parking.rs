@@ -1,4 +1,4 @@
-//! Runs in quarantine, seen from outside: listed, kept out of everybody's way, and still in
+//! Parked runs, seen from outside: listed, kept out of everybody's way, and still in
 //! the hands of whoever looks after them.
 
 use std::{
@@ -28,8 +28,8 @@ crate::world::on_every_store! {
 async fn parked(world: &World, engine: &Engine, run: RunId) -> Parked {
     within("the run to be parked", async {
         loop {
-            if let Some(quarantine) = engine.head(run).await.expect("it is there").quarantine {
-                return quarantine;
+            if let Some(parked) = engine.head(run).await.expect("it is there").parked {
+                return parked;
             }
             world.advance(Duration::from_millis(100));
             tokio::task::yield_now().await;
@@ -39,7 +39,7 @@ async fn parked(world: &World, engine: &Engine, run: RunId) -> Parked {
 }
 
 async fn listed(engine: &Engine) -> Vec<RunId> {
-    let filter = Filter { quarantined: Some(true), limit: 10, ..Filter::default() };
+    let filter = Filter { parked: Some(true), limit: 10, ..Filter::default() };
     engine.find(filter).await.expect("it lists").runs.iter().map(|head| head.run).collect()
 }
 
@@ -72,10 +72,10 @@ async fn a_panicking_run_is_parked_and_taken_up_again(world: World) {
     until(&engine, run, "TurnCompleted").await;
     let before = history(&engine, run).await;
     engine.signal(run, signal("go")).await.expect("taken");
-    let quarantine = parked(&world, &engine, run).await;
+    let parked = parked(&world, &engine, run).await;
     assert_eq!(tries.load(Ordering::SeqCst), 3);
-    assert_eq!(quarantine.failures, limits::TURN_FAILURES);
-    assert!(quarantine.reason.contains("what a mood"), "{quarantine:?}");
+    assert_eq!(parked.failures, limits::TURN_FAILURES);
+    assert!(parked.reason.contains("what a mood"), "{parked:?}");
     assert_eq!(listed(&engine).await, [run]);
     assert_eq!(history(&engine, run).await, before, "nothing was written");
     assert_eq!(engine.head(run).await.expect("").status, Status::Running);
@@ -132,7 +132,7 @@ async fn a_parked_run_can_be_terminated(world: World) {
     assert_ne!(again, run, "its id is free");
 }
 
-/// Taking a run out of quarantine that is not in it, closed or missing is harmless.
+/// Retrying a run that is not parked, closed or missing is harmless.
 async fn retrying_what_is_not_parked_changes_nothing(world: World) {
     let engine = moody(world.builder(), Arc::default(), Arc::default()).start().await.expect("");
     let run = start(&engine, "calm", "c-1").await;
@@ -164,8 +164,8 @@ async fn a_refused_command_parks_the_run_with_a_reason(world: World) {
         .expect("starts");
     for (name, wanted) in [("patience", "hundred years"), ("nameless", "name"), ("heavy", "MiB")] {
         let run = start(&engine, name, name).await;
-        let quarantine = parked(&world, &engine, run).await;
-        assert!(quarantine.reason.contains(wanted), "{}", quarantine.reason);
+        let parked = parked(&world, &engine, run).await;
+        assert!(parked.reason.contains(wanted), "{}", parked.reason);
         assert_eq!(history(&engine, run).await.len(), 1, "nothing was written");
     }
 }

@@ -67,7 +67,7 @@ async fn waiting(engine: &Engine, count: usize) -> Vec<RunId> {
 
 async fn parked(engine: &Engine, runs: &[RunId]) {
     within("all runs to be parked", async {
-        let filter = || Filter { quarantined: Some(true), limit: 100, ..Filter::default() };
+        let filter = || Filter { parked: Some(true), limit: 100, ..Filter::default() };
         while engine.find(filter()).await.expect("it lists").runs.len() < runs.len() {
             tokio::task::yield_now().await;
         }
@@ -100,7 +100,7 @@ async fn a_rollback_heals_every_run_by_itself(mut world: World) {
     let back = right(world.builder()).start().await.expect("it starts");
     for run in &runs {
         assert_eq!(ending(&back, *run).await, RunEnding::Completed(None));
-        assert_eq!(back.head(*run).await.expect("it is there").quarantine, None);
+        assert_eq!(back.head(*run).await.expect("it is there").parked, None);
     }
     assert!(history(&back, runs[0]).await.len() > before);
 }
@@ -152,7 +152,7 @@ async fn each_new_process_tries_once_and_pauses_grow(mut world: World) {
         let tried = async {
             loop {
                 let head = engine.head(runs[0]).await.expect("it is there");
-                let own = head.quarantine.expect("it is parked");
+                let own = head.parked.expect("it is parked");
                 if own.tries == tries {
                     return own;
                 }
@@ -214,7 +214,7 @@ async fn what_takes_threads_along_is_not_tried_by_the_same_code(mut world: World
     let again = stuck(world.builder().clock(clock()), tries.clone()).start().await.expect("up");
     let calm = start(&again, "stuck", "s-2").await;
     until(&again, calm, "TurnCompleted").await;
-    let own = again.head(run).await.expect("it is there").quarantine.expect("it is parked");
+    let own = again.head(run).await.expect("it is there").parked.expect("it is parked");
     assert_eq!((own.harms, own.tries, tries.load(Ordering::SeqCst)), (true, 1, 0));
     again.retry(run).await.expect("somebody insists");
     within("the code to be called", async {
@@ -246,7 +246,7 @@ async fn all_parked_runs_are_retried_at_once(world: World) {
         }
     }
     within("all runs to be parked", async {
-        let filter = || Filter { quarantined: Some(true), limit: 100, ..Filter::default() };
+        let filter = || Filter { parked: Some(true), limit: 100, ..Filter::default() };
         while engine.find(filter()).await.expect("it lists").runs.len() < runs.len() {
             world.advance(Duration::from_millis(100));
             tokio::task::yield_now().await;
@@ -260,7 +260,7 @@ async fn all_parked_runs_are_retried_at_once(world: World) {
         assert_eq!(ending(&engine, *run).await, RunEnding::Completed(None));
     }
     let (_, other) = runs[1];
-    assert!(engine.head(other).await.expect("it is there").quarantine.is_some());
+    assert!(engine.head(other).await.expect("it is there").parked.is_some());
     assert_eq!(engine.retry_all(Filter::default()).await.expect("they are let go"), 3);
     assert_eq!(ending(&engine, other).await, RunEnding::Completed(None));
 }
@@ -305,7 +305,7 @@ async fn mixed_builds_do_not_park_each_others_runs() {
         }
         for run in &runs {
             let head = old.head(*run).await.expect("it is there");
-            assert_eq!((head.status, head.quarantine), (Status::Completed, None));
+            assert_eq!((head.status, head.parked), (Status::Completed, None));
         }
         eprintln!("the new build has tried {} of {}", tries.load(Ordering::SeqCst), runs.len());
         assert!(tries.load(Ordering::SeqCst) > 0, "else nothing was shown");

@@ -42,16 +42,16 @@ async fn a_run_that_takes_its_process_down_is_parked(mut world: World) {
         world.reopen();
         engine = build(&world).start().await.expect("starts");
     }
-    let quarantine = within("the run to be parked", async {
+    let parked = within("the run to be parked", async {
         loop {
-            if let Some(quarantine) = engine.head(run).await.expect("it is there").quarantine {
-                return quarantine;
+            if let Some(parked) = engine.head(run).await.expect("it is there").parked {
+                return parked;
             }
             tokio::task::yield_now().await;
         }
     })
     .await;
-    assert!(quarantine.reason.contains("process down 3 times"), "{quarantine:?}");
+    assert!(parked.reason.contains("process down 3 times"), "{parked:?}");
     let cause = bowline_core::Cause::requested("enough", "alice");
     engine.terminate(run, cause).await.expect("taken");
     assert!(matches!(ending(&engine, run).await, RunEnding::Terminated(_)));

@@ -80,8 +80,8 @@ async fn parked(engine: &Engine, run: RunId) -> String {
     within("the run to be parked", async {
         loop {
             let head = engine.head(run).await.expect("it is there");
-            if let Some(quarantine) = head.quarantine {
-                return quarantine.reason;
+            if let Some(parked) = head.parked {
+                return parked.reason;
             }
             tokio::task::yield_now().await;
         }

@@ -207,7 +207,7 @@ impl Statement {
             self.value(queues, "text[]"),
             self.value(blobs(|run| run::record_bytes(&run.head.record)), "bytea[]"),
             self.value(blobs(|run| run.head.cancel.as_ref().map(codec::encode)), "bytea[]"),
-            self.value(blobs(|run| run.head.quarantine.as_ref().map(codec::encode)), "bytea[]"),
+            self.value(blobs(|run| run.head.parked.as_ref().map(codec::encode)), "bytea[]"),
             self.value(successors, "uuid[]"),
             self.value(some(|run| run.head.closed_at.map(|time| time.0)), "int8[]"),
         ];

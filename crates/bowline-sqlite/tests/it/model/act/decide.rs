@@ -80,13 +80,13 @@ impl Actor {
             draft.commit.status = Status::Cancelling;
         }
         if self.chance.one_in(20) {
-            let quarantine = Parked {
+            let parked = Parked {
                 since: self.now,
                 failures: 1,
                 reason: "chance".into(),
                 ..Parked::default()
             };
-            draft.commit.quarantine = Some(self.chance.one_in(2).then_some(quarantine));
+            draft.commit.parked = Some(self.chance.one_in(2).then_some(parked));
         }
         if !head.rules.is_native() {
             let turn = self.turn_out();

@@ -28,8 +28,8 @@ async fn parked(world: &World, engine: &Engine, run: RunId) -> Parked {
     let wait = async {
         loop {
             let head = engine.head(run).await.expect("the run is there");
-            if let Some(quarantine) = head.quarantine {
-                return quarantine;
+            if let Some(parked) = head.parked {
+                return parked;
             }
             world.advance(Duration::from_millis(100));
             tokio::task::yield_now().await;
@@ -57,13 +57,13 @@ async fn a_run_that_keeps_panicking_is_parked_and_can_be_tried_again(world: Worl
         .await
         .expect("the engine starts");
     let run = start(&engine, "fragile", "fragile").await;
-    let quarantine = parked(&world, &engine, run).await;
-    assert!(quarantine.reason.contains("the wheel came off"), "{}", quarantine.reason);
-    assert!(quarantine.failures >= 3);
+    let parked = parked(&world, &engine, run).await;
+    assert!(parked.reason.contains("the wheel came off"), "{}", parked.reason);
+    assert!(parked.failures >= 3);
     assert_eq!(history(&engine, run).await.len(), 1, "nothing was written");
     let other = start(&engine, "sound", "sound").await;
     assert_eq!(ending(&engine, other).await, RunEnding::Completed(None));
-    let filter = Filter { quarantined: Some(true), limit: 10, ..Filter::default() };
+    let filter = Filter { parked: Some(true), limit: 10, ..Filter::default() };
     let listed = engine.find(filter).await.expect("they are listed");
     assert_eq!(listed.runs.iter().map(|head| head.run).collect::<Vec<_>>(), [run]);
     broken.store(false, Ordering::SeqCst);
@@ -101,9 +101,9 @@ async fn a_run_whose_code_drifted_is_parked_and_resumes_with_the_right_code(mut 
         .await
         .expect("the engine starts");
     drifted.signal(run, crate::world::signal("go")).await.expect("the signal is taken");
-    let quarantine = parked(&world, &drifted, run).await;
-    assert!(quarantine.reason.contains("charge"), "{}", quarantine.reason);
-    assert!(quarantine.reason.contains("refund"), "{}", quarantine.reason);
+    let parked = parked(&world, &drifted, run).await;
+    assert!(parked.reason.contains("charge"), "{}", parked.reason);
+    assert!(parked.reason.contains("refund"), "{}", parked.reason);
     assert_eq!(history(&drifted, run).await.len(), before, "nothing was written");
     world.reopen();
     let right = world
@@ -151,8 +151,8 @@ async fn a_thread_that_is_stuck_is_replaced_and_its_other_runs_finish(world: Wor
     let waiting = start(&engine, "wait", "wait").await;
     until(&engine, waiting, "TurnCompleted").await;
     let stuck = start(&engine, "stuck", "stuck").await;
-    let quarantine = parked(&world, &engine, stuck).await;
-    assert!(quarantine.reason.contains("did not return"), "{}", quarantine.reason);
+    let parked = parked(&world, &engine, stuck).await;
+    assert!(parked.reason.contains("did not return"), "{}", parked.reason);
     engine.signal(waiting, crate::world::signal("go")).await.expect("the signal is taken");
     let result = within("the other run to end", ending(&engine, waiting)).await;
     assert_eq!(result, RunEnding::Completed(None));
