@@ -18,7 +18,7 @@ use crate::{Asked, Command, Draft, EventId, Message, Received, Refusal, RunAlarm
 
 pub use cancel::CancelTarget;
 pub use fork::fork;
-pub use start::{Begin, begin, begin_with, check};
+pub use start::{Begin, begin_run, begin_run_with, check};
 
 /// One message becomes events. Under native rules an outcome does not insist on a turn: perhaps
 /// nobody waits for it.

@@ -34,7 +34,7 @@ pub use activity::*;
 pub use codec::{Batch, Corrupt};
 pub use command::*;
 pub use decide::turn::{FailTurn, StartTurn, TurnAnswer, TurnVerdict};
-pub use decide::{Begin, CancelTarget, begin, begin_with, check, fork};
+pub use decide::{Begin, CancelTarget, begin_run, begin_run_with, check, fork};
 pub use draft::{Decided, Draft};
 pub use effect::*;
 pub use event::*;

@@ -66,7 +66,7 @@ impl Engine {
     ///
     /// # Errors
     /// If the options are not acceptable, or the workflow id is taken.
-    pub async fn begin(&self, options: StartOptions) -> Result<Started> {
+    pub async fn start_or_find(&self, options: StartOptions) -> Result<Started> {
         Box::pin(self.inner.start(self.namespace, options)).await
     }
 

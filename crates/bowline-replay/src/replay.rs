@@ -315,7 +315,7 @@ impl Replay {
         recorded: Option<Vec<Recorded>>,
     ) -> Result<Asked, Fault> {
         run::with(&self.shared, |run| {
-            run.asking = Asking::begin(completed, recorded.map(Rc::from));
+            run.asking = Asking::of_turn(completed, recorded.map(Rc::from));
             run.freed.clear();
             run.open = true;
         });
@@ -367,7 +367,7 @@ impl Replay {
             _ => false,
         };
         let ctx = Context::new(self.shared.clone());
-        Ok(begins && self.program.begin(&*self.workflow, ctx)?)
+        Ok(begins && self.program.begin_body(&*self.workflow, ctx)?)
     }
 
     fn disorder(&self, recorded: &str, asked: &str) -> Fault {

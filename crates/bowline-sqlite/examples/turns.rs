@@ -44,7 +44,7 @@ async fn report(way: &str, group: usize, span: Duration, apart: bool) {
     let folder = tempfile::TempDir::new().expect("there is room for a folder");
     let store = SqliteStore::open(folder.path().join("turns.db")).expect("the file is new");
     let store = Arc::new(store);
-    let heads = begin(&store).await;
+    let heads = begin_runs(&store).await;
     let (before, begun, cpu) = (store.stats(), Instant::now(), cpu());
     let turns = match apart {
         false => calls(&store, heads, group, span).await,
@@ -63,7 +63,7 @@ fn assert_sane(before: &Stats, after: &Stats) {
     assert_eq!(before.batches_read, after.batches_read, "a turn reads no history");
 }
 
-async fn begin(store: &Arc<SqliteStore>) -> Vec<Head> {
+async fn begin_runs(store: &Arc<SqliteStore>) -> Vec<Head> {
     let posts = (1..=RUNS).map(|uuid| world::starting(world::run_id(uuid))).collect();
     assert!(store.post(posts).await.iter().all(|posted| posted.is_ok()), "they are new");
     start(&**store, RUNS + 1).await;

@@ -112,7 +112,7 @@ impl SqliteStore {
             let asked = if at < count { &question } else { &list };
             let (question, shared) = (asked.clone(), shared.clone());
             let (reader, held) = (reader.clone(), held.clone());
-            threads.push(begin("bowline-reader", move || {
+            threads.push(begin_thread("bowline-reader", move || {
                 read::reader::work(&reader, &question, &shared);
                 *reader.lock() = None;
                 drop(held);
@@ -123,7 +123,7 @@ impl SqliteStore {
         loan.give(Writer { hand, memory, shared: known, readers, held: own, last_group: 0 });
         let alive = held.1.downgrade();
         let (sitting, known) = (loan.clone(), shared.clone());
-        threads.push(begin("bowline-writer", move || {
+        threads.push(begin_thread("bowline-writer", move || {
             write::writer::work(&sitting, &known, order);
             drop(held);
         })?);
@@ -178,7 +178,7 @@ impl Drop for SqliteStore {
     }
 }
 
-fn begin(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+fn begin_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     let begun = thread::Builder::new().name(name.into()).spawn(work);
     begun.map_err(|error| Error::Open(format!("no thread can be started: {error}")))
 }

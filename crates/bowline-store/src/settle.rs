@@ -45,7 +45,7 @@ impl Settle {
     /// Begins an attempt that is reported from outside, so that its end is that of an attempt.
     /// False if it does not wait any more, or was cancelled; true of every other report. The caller
     /// has checked that no mark covers it.
-    pub fn begin(&self, live: &mut ActivityLive) -> bool {
+    pub fn begin_outside(&self, live: &mut ActivityLive) -> bool {
         let Proof::Outside(worker) = &self.proof else { return true };
         let waits = matches!(live.place, Place::Queued { .. }) && live.cancel.is_none();
         if !waits || live.attempt + 1 != self.attempt {

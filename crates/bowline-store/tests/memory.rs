@@ -6,7 +6,8 @@ use std::{
 };
 
 use bowline_core::{
-    Address, Begin, CommitId, Conflict, Link, Message, Reuse, RunId, Time, WorkflowStarted, begin,
+    Address, Begin, CommitId, Conflict, Link, Message, Reuse, RunId, Time, WorkflowStarted,
+    begin_run,
 };
 use bowline_store::{
     Answer, Commit, Error, Join, Posted, Posting, Read, RunKey, StartRun, Store, Subtree,
@@ -30,7 +31,7 @@ fn start(store: &MemoryStore, uuid: u128) -> Result<Posted, Error> {
         queue: "turns".into(),
         ..WorkflowStarted::default()
     };
-    let birth = begin(Begin {
+    let birth = begin_run(Begin {
         run: RunId { uuid, ..RunId::default() },
         started,
         reuse: Reuse::Allow,

@@ -105,8 +105,8 @@ impl Door {
     }
 
     /// Makes sure that the first namespace is registered, and looks after all the others.
-    pub(crate) async fn begin(&self) -> Answer<()> {
-        self.inner.spaces.begin().await
+    pub(crate) async fn register_own_namespace(&self) -> Answer<()> {
+        self.inner.spaces.register_own().await
     }
 
     /// The namespace that a call names. What the call brings is held to its bounds.

@@ -124,7 +124,9 @@ pub async fn serve_protected(
     address: SocketAddr,
     protection: Protection,
 ) -> Result<Listening, ServeError> {
-    door.begin().await.map_err(|why| ServeError::Namespaces(why.message().to_owned()))?;
+    door.register_own_namespace()
+        .await
+        .map_err(|why| ServeError::Namespaces(why.message().to_owned()))?;
     let cannot = |why| ServeError::Listen { address, why };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;

@@ -35,7 +35,7 @@ impl Connection {
     }
 
     /// Calls, and waits until the answer has begun.
-    async fn begin<M: Message>(&self, method: &str, message: &M) -> Response<h2::RecvStream> {
+    async fn begin_call<M: Message>(&self, method: &str, message: &M) -> Response<h2::RecvStream> {
         let path = format!("http://x/temporal.api.workflowservice.v1.WorkflowService/{method}");
         let request = Request::post(path).header("content-type", "application/grpc");
         let request = request.header("te", "trailers").body(()).expect("a request");
@@ -50,7 +50,7 @@ impl Connection {
     }
 
     async fn call<M: Message, A: Message + Default>(&self, method: &str, message: &M) -> A {
-        let mut body = self.begin(method, message).await.into_body();
+        let mut body = self.begin_call(method, message).await.into_body();
         let mut bytes = Vec::new();
         while let Some(part) = body.data().await {
             let part = part.expect("it reads");
@@ -91,7 +91,7 @@ async fn a_turn_that_could_not_be_sent_goes_to_the_next_who_asks() {
     let _: StartWorkflowExecutionResponse = client.call("StartWorkflowExecution", &start()).await;
     let deaf = Connection::new(&listening, 0).await;
     // The answer has begun, and nothing of the turn can be sent.
-    let begun = deaf.begin("PollWorkflowTaskQueue", &poll()).await;
+    let begun = deaf.begin_call("PollWorkflowTaskQueue", &poll()).await;
     let taken = engine.current("w").await.expect("it is there").record.turn.expect("a turn");
     assert!(taken.started.is_some(), "it was taken for the deaf one");
     deaf.driver.abort();

@@ -49,7 +49,7 @@ pub(super) fn start(
         now: draft.now,
     };
     draft.record_at(draft.now, ChildInitiated { spec, run, turn }, Vec::new(), wire);
-    draft.effect(Effect::Begin(Box::new(start::begin(begin))));
+    draft.effect(Effect::Begin(Box::new(start::begin_run(begin))));
     Ok(())
 }
 

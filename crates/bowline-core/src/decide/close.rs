@@ -406,7 +406,7 @@ fn begin_next(draft: &mut Draft, run: RunId, started: crate::WorkflowStarted) {
         wire: None,
         now: draft.now,
     };
-    draft.effect(Effect::Begin(Box::new(start::begin(begin))));
+    draft.effect(Effect::Begin(Box::new(start::begin_run(begin))));
 }
 
 #[cfg(test)]

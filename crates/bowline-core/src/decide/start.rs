@@ -76,13 +76,13 @@ pub fn check(started: &WorkflowStarted) -> Result<(), Refusal> {
 }
 
 /// The first events of a run. The caller has [checked](check) what it is started as.
-pub fn begin(begin: Begin) -> Birth {
-    begin_with(begin, None).0
+pub fn begin_run(begin: Begin) -> Birth {
+    begin_run_with(begin, None).0
 }
 
 /// The same; a worker that is there already may have the first turn at once. It gets none if the
 /// run waits before its first turn, or has no remote ones.
-pub fn begin_with(begin: Begin, worker: Option<StartTurn>) -> (Birth, Option<Token>) {
+pub fn begin_run_with(begin: Begin, worker: Option<StartTurn>) -> (Birth, Option<Token>) {
     let Begin { run, mut started, reuse, link, signals, wire, now } = begin;
     let turns_wait = started.rules.turns_wait();
     if started.attempt == 0 {

@@ -6,7 +6,8 @@ use super::{print, say};
 use crate::{
     Alarm, AlarmKind, Batch, Begin, Birth, Command, Decided, Draft, Effect, Event, FailTurn, Link,
     Message, Number, Received, Refusal, Reuse, RunId, Span, StartTurn, State, Sticky, Time, Token,
-    TurnAnswer, TurnFault, TurnRecord, TurnVerdict, WorkflowStarted, begin, codec, lawful::Lawful,
+    TurnAnswer, TurnFault, TurnRecord, TurnVerdict, WorkflowStarted, begin_run, codec,
+    lawful::Lawful,
 };
 
 /// One run and what surrounds it.
@@ -60,7 +61,7 @@ impl World {
     /// A run that was just begun.
     pub(crate) fn begun(first: Begin) -> Self {
         let now = first.now;
-        Self::born(begin(first), now)
+        Self::born(begin_run(first), now)
     }
 
     /// A run that was born somehow.

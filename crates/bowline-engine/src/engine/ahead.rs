@@ -36,7 +36,7 @@ enum Stage {
 
 impl Ahead {
     /// Polls the work once, where this is called.
-    fn begin(runtime: &Handle, mut work: Ongoing) {
+    fn poll_once(runtime: &Handle, mut work: Ongoing) {
         let stage = Mutex::new(Stage::Begun { is_woken: false });
         let ahead = Arc::new(Self { runtime: runtime.clone(), stage });
         let waker = Waker::from(ahead.clone());
@@ -111,19 +111,19 @@ impl EngineInner {
 
     /// Runs something that must be finished, even while the engine stops. It is begun at once, on
     /// this thread, which does not wait for it.
-    pub(crate) fn begin(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn finish_here(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
         match &self.killable {
             // What may be killed at any moment is never polled but by the runtime.
             Some(_) => self.finish(work),
-            None => Ahead::begin(&self.runtime, Box::pin(self.background.track_future(work))),
+            None => Ahead::poll_once(&self.runtime, Box::pin(self.background.track_future(work))),
         }
     }
 
     /// The same, of a thread that has nothing else to do until the work is answered: the store may
     /// have it meanwhile.
-    pub(crate) fn begin_lending(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn finish_lending(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
         let mut work = Some(work);
-        self.store.lend(&mut || work.take().into_iter().for_each(|work| self.begin(work)));
+        self.store.lend(&mut || work.take().into_iter().for_each(|work| self.finish_here(work)));
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
         let (answer, waits) = oneshot::channel();
         let (done, ended) = oneshot::channel();
         let (said, begun) = std::sync::mpsc::sync_channel(1);
-        Ahead::begin(
+        Ahead::poll_once(
             &Handle::current(),
             Box::pin(async move {
                 said.send(()).expect("somebody looks");
@@ -152,7 +152,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_that_comes_while_it_begins_is_not_lost() {
         let (done, ended) = oneshot::channel();
-        Ahead::begin(
+        Ahead::poll_once(
             &Handle::current(),
             Box::pin(async move {
                 tokio::task::yield_now().await;
@@ -166,7 +166,7 @@ mod tests {
     async fn what_nobody_will_answer_is_dropped_with_who_would() {
         let (answer, waits) = oneshot::channel::<()>();
         let (alive, dropped) = oneshot::channel::<()>();
-        Ahead::begin(
+        Ahead::poll_once(
             &Handle::current(),
             Box::pin(async move {
                 let _alive = alive;

@@ -131,7 +131,7 @@ pub(crate) trait LocalWorker: Send + Sync {
     /// A free slot for an activity, if there is one and nothing older waits for it.
     fn reserve(&self, queue: &Queue, name: &Name) -> Option<Reservation>;
     /// The attempt that a slot was reserved for is durable: run it.
-    fn begin(&self, reservation: Reservation, assignment: Assignment);
+    fn begin_attempt(&self, reservation: Reservation, assignment: Assignment);
 }
 
 /// A slot that is kept for an attempt whose start is being written. Dropping it frees the slot.

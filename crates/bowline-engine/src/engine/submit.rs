@@ -272,7 +272,7 @@ impl EngineInner {
         told.iter().for_each(|to| self.owe_to(to));
         let mut taken = Vec::new();
         for (activity, attempt) in &committed.started {
-            taken.extend(folded.starts.begin(self, run, *activity, *attempt));
+            taken.extend(folded.starts.begin_attempt(self, run, *activity, *attempt));
         }
         self.push(committed.hits.clone());
         for (id, stage) in updates {

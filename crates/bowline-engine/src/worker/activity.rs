@@ -160,7 +160,7 @@ impl Supervision {
         notices: impl IntoIterator<Item = Notice>,
     ) -> Attempt {
         panic::record_places();
-        permit.begin();
+        permit.mark_used();
         let (clock, spawn) = (Arc::clone(&self.clock), Arc::clone(&self.code));
         let contexts = Arc::new(());
         let may_run = self.may_run.clone().filter(|_| !assignment.spec.ladder.detach);
@@ -172,7 +172,7 @@ impl Supervision {
         }
         let ctx = ActivityContext::new(Arc::clone(&shared), contexts);
         let supervisor = Supervisor::new(Arc::clone(&shared), permit, self.reports.clone());
-        supervisor.begin(&self.watch);
+        supervisor.begin_supervising(&self.watch);
         self.code.spawn(Box::pin(run::run(Arc::clone(&shared), ctx, code)));
         Attempt { shared }
     }

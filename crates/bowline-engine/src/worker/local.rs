@@ -144,7 +144,7 @@ impl LocalWorker for Worker {
 
     fn begun(&self, lease: TurnLease) {
         let Some(worker) = self.itself.upgrade() else { return };
-        self.inner.begin(async move { worker.threads.begun(lease).await });
+        self.inner.finish_here(async move { worker.threads.begun(lease).await });
     }
 
     fn unexpect(&self, run: RunId, fence: Fence) {
@@ -162,7 +162,7 @@ impl LocalWorker for Worker {
         Some(Reservation { sent, worker, permit })
     }
 
-    fn begin(&self, reservation: Reservation, assignment: Assignment) {
+    fn begin_attempt(&self, reservation: Reservation, assignment: Assignment) {
         let Reservation { sent, permit, .. } = reservation;
         self.run(assignment, permit);
         // Not before the attempt is known here.

@@ -149,7 +149,7 @@ pub struct Permit {
 
 impl Permit {
     /// Something begins in this slot. A permit that is dropped before costs nothing of the rate.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn mark_used(&mut self) {
         self.is_used = true;
     }
 

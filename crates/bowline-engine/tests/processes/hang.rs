@@ -51,7 +51,7 @@ async fn a_process_that_hangs_is_given_up_and_enters_again() {
     let schema = Schema::new();
     let engine = parent(&schema).await;
     let promises = Promises::default();
-    let begin = || Worker::begin(&schema.life, &promises);
+    let begin = || Worker::spawn(&schema.life, &promises);
     let mut hangs = begin();
     hangs.says("at work").await;
     let start = |id: &str| engine.start(StartOptions::new("hold", id, QUEUE, None));
@@ -93,12 +93,12 @@ async fn code_that_wakes_after_its_lease_takes_no_further_step() {
     let schema = Schema::new();
     let engine = parent(&schema).await;
     let promises = Promises::default();
-    let mut hangs = Worker::begin(&schema.life, &promises);
+    let mut hangs = Worker::spawn(&schema.life, &promises);
     hangs.says("at work").await;
     let start = engine.start(StartOptions::new("pulse", "pulse", QUEUE, None));
     let run = within("a start", start).await;
     hangs.says_times(PULSE, 3).await;
-    let mut other = Worker::begin(&schema.life, &promises);
+    let mut other = Worker::spawn(&schema.life, &promises);
     other.says("at work").await;
 
     hangs.hang();
@@ -117,7 +117,7 @@ async fn code_that_wakes_after_its_lease_takes_no_further_step() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_hangs_under_load_everything_acknowledged_comes_to_its_end() {
     let schema = Schema::new();
-    let mut team = Team::begin(&schema, 0x57a).await;
+    let mut team = Team::up(&schema, 0x57a).await;
     for hang in 0..3 * longer() {
         team.work(20, schema.life.lease).await;
         let hangs = &team.workers[hang % 3];

@@ -38,7 +38,7 @@ pub(crate) async fn parent(schema: &Schema) -> Engine {
 }
 
 impl Team {
-    pub(crate) async fn begin(schema: &Schema, seed: u64) -> Self {
+    pub(crate) async fn up(schema: &Schema, seed: u64) -> Self {
         let engine = parent(schema).await;
         let promises = Promises::default();
         let (workers, chance) = (Vec::new(), Chance(seed ^ (soak::number() << 32)));
@@ -46,7 +46,7 @@ impl Team {
         let mut team = Self { engine, workers, promises, chance, lives };
         for _ in 0..3 {
             let life = team.next_life(schema);
-            team.workers.push(Worker::begin(&life, &team.promises));
+            team.workers.push(Worker::spawn(&life, &team.promises));
         }
         for worker in &mut team.workers {
             worker.says("at work").await;
@@ -92,7 +92,7 @@ impl Team {
     pub(crate) fn replace(&mut self, schema: &Schema, at: usize, build: Build) {
         self.workers[at].kill();
         let life = Life { build, ..self.next_life(schema) };
-        self.workers[at] = Worker::begin(&life, &self.promises);
+        self.workers[at] = Worker::spawn(&life, &self.promises);
     }
 
     /// The storm is over: nobody asks for more, and whoever is there finishes it.
@@ -119,7 +119,7 @@ async fn whatever_is_killed_everything_acknowledged_comes_to_its_end() {
         return works_until_it_is_killed(life).await;
     }
     let schema = Schema::new();
-    let mut team = Team::begin(&schema, 0x5eed).await;
+    let mut team = Team::up(&schema, 0x5eed).await;
     let mut cuts = 0;
     for kill in 0..KILLS * longer() {
         let promises = 1 + team.chance.below(LINES_MAX) as usize;

@@ -31,7 +31,7 @@ async fn a_database_that_comes_and_goes_stops_nothing_and_loses_nothing() {
     let mut cluster = Cluster::start();
     let mut schema = Schema::at(&cluster.url());
     schema.life.lease = LEASE;
-    let mut team = Team::begin(&schema, 0xd0c).await;
+    let mut team = Team::up(&schema, 0xd0c).await;
     for outage in 0..OUTAGES * longer() {
         team.work(15, LEASE / 3).await;
         let how = [Stop::Fast, Stop::Immediate, Stop::Kill][outage % 3];

@@ -39,7 +39,7 @@ async fn without_wake_ups_everything_comes_later() {
 async fn everything(schema: &Schema) {
     let engine = parent(schema).await;
     let promises = Promises::default();
-    let mut other = Worker::begin(&schema.life, &promises);
+    let mut other = Worker::spawn(&schema.life, &promises);
     other.says("at work").await;
     cancel_a_run(&engine, &mut other).await;
     cancel_one_activity(&engine, &mut other).await;

@@ -48,7 +48,7 @@ async fn parked(engine: &Engine) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn builds_that_are_rolled_back_and_forth_lose_and_park_nothing() {
     let schema = Schema::new();
-    let mut team = Team::begin(&schema, 0x2011).await;
+    let mut team = Team::up(&schema, 0x2011).await;
     // Forth, back, and half the way forth again: then both are there.
     let forth = [(0, Build::New), (1, Build::New), (2, Build::New)];
     let back = [(1, Build::Old), (0, Build::Old), (2, Build::Old)];

@@ -27,7 +27,7 @@ async fn clocks_that_are_wrong_break_no_lease() {
     let promises = Promises::default();
     let mut workers: Vec<Worker> = [(-SKEW, 1), (0, 2), (SKEW, 3)]
         .into_iter()
-        .map(|(skew, seed)| Worker::begin(&Life { skew, ..schema.seeded(seed) }, &promises))
+        .map(|(skew, seed)| Worker::spawn(&Life { skew, ..schema.seeded(seed) }, &promises))
         .collect();
     for worker in &mut workers {
         worker.says("at work").await;

@@ -133,7 +133,7 @@ async fn a_standby_that_lags_takes_over_and_nothing_is_mixed_up() {
     let (switch, url) = Switch::before(&primary);
     let mut schema = Schema::at(&url);
     schema.life.lease = LEASE;
-    let mut team = Team::begin(&schema, 0x57b).await;
+    let mut team = Team::up(&schema, 0x57b).await;
     let mut lost = BTreeSet::new();
     let rounds = PROMOTIONS * longer();
     for _ in 0..rounds {

@@ -157,7 +157,7 @@ async fn connections_that_break_at_the_worst_moment_break_no_promise() {
     let (storm, url) = Storm::before(&required("BOWLINE_TEST_POSTGRES"));
     let mut schema = Schema::new();
     schema.life.url = url;
-    let mut team = Team::begin(&schema, 0xb10).await;
+    let mut team = Team::up(&schema, 0xb10).await;
     storm.blow(true);
     for _ in 0..12 * longer() {
         team.work(25, LEASE).await;

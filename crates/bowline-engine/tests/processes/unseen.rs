@@ -26,17 +26,17 @@ struct Scene {
 }
 
 impl Scene {
-    async fn begin() -> Self {
+    async fn set() -> Self {
         let schema = Schema::new();
         let engine = parent(&schema).await;
         let promises = Promises::default();
-        let mut runs_it = Worker::begin(&schema.life, &promises);
+        let mut runs_it = Worker::spawn(&schema.life, &promises);
         runs_it.says("at work").await;
         let options = StartOptions::new("crew", "crew", QUEUE, None);
         let run = within("a start", engine.start(options)).await;
         runs_it.says_times(PROCESS, HANDS).await;
         let processes = runs_it.said_after(PROCESS);
-        let mut other = Worker::begin(&schema.life, &promises);
+        let mut other = Worker::spawn(&schema.life, &promises);
         other.says("at work").await;
         Self { schema, engine, runs_it, other, run, processes }
     }
@@ -75,7 +75,7 @@ impl Scene {
 /// begun long after the cancel was acknowledged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_frozen_process_runs_is_lost_until_it_wakes() {
-    let scene = Scene::begin().await;
+    let scene = Scene::set().await;
     scene.runs_it.hang();
     let receipt = scene.cancel().await;
     let left = scene.reaches(receipt, Phase::Settled).await;
@@ -101,7 +101,7 @@ async fn what_a_frozen_process_runs_is_lost_until_it_wakes() {
 /// was called unstarted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_was_killed_is_seen_to_be_gone() {
-    let mut scene = Scene::begin().await;
+    let mut scene = Scene::set().await;
     scene.runs_it.kill();
     let receipt = scene.cancel().await;
     let left = scene.reaches(receipt, Phase::Clean).await;
@@ -119,7 +119,7 @@ async fn a_process_that_was_killed_is_seen_to_be_gone() {
 /// receipt says who said so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn somebody_may_say_that_a_silent_process_is_gone() {
-    let scene = Scene::begin().await;
+    let scene = Scene::set().await;
     let name = || Whom::Identity(scene.runs_it.identity().into());
     let said = within("a word", scene.engine.member_gone(name(), "ops")).await;
     assert_eq!((said.gone.len(), said.alive.len()), (0, 1), "it is in touch");

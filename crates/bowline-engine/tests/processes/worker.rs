@@ -83,7 +83,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn begin(life: &Life, promises: &Promises) -> Self {
+    pub(crate) fn spawn(life: &Life, promises: &Promises) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("this binary"))
             .args(["--exact", kill::NAME, "--nocapture"])
             .env(VARIABLE, life.written())

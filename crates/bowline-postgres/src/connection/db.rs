@@ -251,7 +251,7 @@ impl<'a> Db<'a> {
         }
     }
 
-    pub(crate) async fn begin(&self, how: &str) -> Outcome<()> {
+    pub(crate) async fn begin_transaction(&self, how: &str) -> Outcome<()> {
         if let Conn::Own(lent) = self.conn {
             // Whoever breaks off in the middle leaves it open.
             lent.spoilt.store(true, Ordering::Relaxed);

@@ -31,7 +31,7 @@ pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ON
 pub(crate) async fn leftovers(shared: &Shared, subtree: &Subtree) -> Outcome<Leftovers> {
     let lent = shared.lend_to_read().await?;
     let db = Db::own(&lent, shared);
-    db.begin(SNAPSHOT).await?;
+    db.begin_transaction(SNAPSHOT).await?;
     let found = look(db, subtree).await;
     db.roll_back().await;
     found

@@ -25,7 +25,7 @@ use crate::{
 pub(crate) async fn read(shared: &Shared, read: &Read) -> Outcome<Option<RunRead>> {
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
-    db.begin(SNAPSHOT).await?;
+    db.begin_transaction(SNAPSHOT).await?;
     let found = one(db, read).await;
     db.roll_back().await;
     found
@@ -131,7 +131,7 @@ pub(crate) async fn many(shared: &Shared, ids: &[RunId]) -> Outcome<Vec<Outcome<
     }
     let lent = shared.lend().await?;
     let db = Db::own(&lent, shared);
-    db.begin(SNAPSHOT).await?;
+    db.begin_transaction(SNAPSHOT).await?;
     let found = all(db, ids).await;
     db.roll_back().await;
     found

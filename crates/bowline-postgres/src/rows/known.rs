@@ -129,7 +129,7 @@ fn weight(rows: &Rows) -> usize {
 mod tests {
     use bowline_core::{
         ActivityLive, ActivitySpec, Begin, EventId, Fence, Holder, Link, Namespace, Payload, Reuse,
-        Time, WorkflowStarted, begin, start,
+        Time, WorkflowStarted, begin_run, start,
     };
     use bowline_store::Head;
 
@@ -143,7 +143,7 @@ mod tests {
 
     fn held(uuid: u128, rev: i64) -> Rows {
         let started = WorkflowStarted { workflow_id: "w".into(), ..WorkflowStarted::default() };
-        let birth = begin(Begin {
+        let birth = begin_run(Begin {
             run: id(uuid),
             started: started.clone(),
             reuse: Reuse::Allow,

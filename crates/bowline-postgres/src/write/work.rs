@@ -136,7 +136,7 @@ async fn once(shared: &Shared, work: &mut dyn Work, trust: Trust, wait: Duration
     };
     let (db, locking) = (Db::own(&lent, shared), trust == Trust::Locks);
     let begin = format!("BEGIN; SET LOCAL lock_timeout = {}", millis(wait));
-    if locking && let Err(fault) = db.begin(&begin).await {
+    if locking && let Err(fault) = db.begin_transaction(&begin).await {
         return failed(fault);
     }
     let mut tx = Tx::new(db, shared, trust);

@@ -23,7 +23,7 @@ fn read(store: &PostgresStore, run: RunId) -> RunRead {
     wait(store.read(Read::whole(run))).expect("reading works").expect("it is there")
 }
 
-fn begin(store: &PostgresStore, uuid: u128) -> RunId {
+fn begin_run(store: &PostgresStore, uuid: u128) -> RunId {
     match wait(store.post(vec![starting(uuid)])).remove(0) {
         Ok(Posted::Started(run)) => run,
         other => panic!("{other:?}"),
@@ -58,7 +58,7 @@ fn a_commit_whose_answer_is_lost_is_done_once() {
     let mut settings = place.settings();
     settings.hints = false;
     let store = PostgresStore::open_with(&url, settings).expect("it opens");
-    let run = begin(&store, 1);
+    let run = begin_run(&store, 1);
     for round in 0..20_u128 {
         let cut = if round % 2 == 0 { Cut::After } else { Cut::Before };
         let before = read(&store, run).head;
@@ -82,7 +82,7 @@ fn a_request_whose_answer_is_lost_counts_once() {
     let mut settings = place.settings();
     settings.hints = false;
     let store = PostgresStore::open_with(&url, settings).expect("it opens");
-    let run = begin(&store, 1);
+    let run = begin_run(&store, 1);
     for round in 0..20 {
         let cut = if round % 2 == 0 { Cut::After } else { Cut::Before };
         let posting = signal(run, &format!("request-{round}"));
@@ -110,7 +110,7 @@ fn connections_that_end_lose_nothing_that_was_acknowledged() {
     let url = format!("{}?application_name={name}", place.url());
     let store = PostgresStore::open_with(&url, place.settings()).expect("it opens");
     let (acknowledges, acknowledged) = mpsc::channel::<()>();
-    let runs: Vec<RunId> = (1..=WRITERS).map(|uuid| begin(&store, uuid)).collect();
+    let runs: Vec<RunId> = (1..=WRITERS).map(|uuid| begin_run(&store, uuid)).collect();
     thread::scope(|scope| {
         let (place, name) = (&place, &name);
         scope.spawn(move || {

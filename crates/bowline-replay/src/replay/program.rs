@@ -87,7 +87,11 @@ impl Program {
     }
 
     /// Calls the workflow, if that was not done, and if the run was not cancelled before.
-    pub(super) fn begin(&mut self, workflow: &dyn Workflow, ctx: Context) -> Result<bool, Fault> {
+    pub(super) fn begin_body(
+        &mut self,
+        workflow: &dyn Workflow,
+        ctx: Context,
+    ) -> Result<bool, Fault> {
         if self.begun || self.over.is_some() {
             return Ok(false);
         }

@@ -70,8 +70,8 @@ pub(crate) struct Asked {
 }
 
 impl Asking {
-    /// A turn begins.
-    pub(crate) fn begin(completed: EventId, recorded: Option<Rc<[Recorded]>>) -> Self {
+    /// What a turn asks for: nothing yet.
+    pub(crate) fn of_turn(completed: EventId, recorded: Option<Rc<[Recorded]>>) -> Self {
         Self { completed, recorded, ..Self::default() }
     }
 

@@ -17,7 +17,7 @@ use rusqlite::{
 use tokio::sync::oneshot;
 
 use crate::{
-    SqliteStore, begin, connection::place, fault::Fault, limits, settings, shared::Shared,
+    SqliteStore, begin_thread, connection::place, fault::Fault, limits, settings, shared::Shared,
 };
 
 /// How far a backup has come.
@@ -44,7 +44,7 @@ impl SqliteStore {
         let alive = self.alive.upgrade().ok_or(Error::Shut)?;
         let shared = self.shared.clone();
         let (reply, answer) = oneshot::channel();
-        begin("bowline-backup", move || {
+        begin_thread("bowline-backup", move || {
             let _ = reply.send(copy(&shared, &to, &mut progress));
             drop(alive);
         })?;

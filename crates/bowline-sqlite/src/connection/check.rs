@@ -8,7 +8,7 @@ use bowline_store::{Error, Result};
 use tokio::sync::oneshot;
 
 use crate::{
-    SqliteStore, begin,
+    SqliteStore, begin_thread,
     connection::db::{Db, Outcome},
     limits,
     read::one::Whole,
@@ -45,7 +45,7 @@ impl SqliteStore {
         let alive = self.alive.upgrade().ok_or(Error::Shut)?;
         let shared = self.shared.clone();
         let (reply, answer) = oneshot::channel();
-        begin("bowline-check", move || {
+        begin_thread("bowline-check", move || {
             let _ = reply.send(check(&shared));
             drop(alive);
         })?;

@@ -24,7 +24,7 @@ use std::{
 use bowline_store::Result;
 use rusqlite::{Connection, Row};
 
-use crate::{begin, rows::blob, settings, shared::Shared};
+use crate::{begin_thread, rows::blob, settings, shared::Shared};
 
 /// The first SQLite in which one connection may copy the log while another one writes. Before that
 /// it could take a log that had just begun anew for one that was copied already, and lose commits.
@@ -51,7 +51,7 @@ impl Copier {
         let connection = settings::copier(path, &shared.settings)?;
         let (wake, woken) = sync_channel(1);
         let known = shared.clone();
-        let thread = begin("bowline-copier", move || {
+        let thread = begin_thread("bowline-copier", move || {
             copy(&connection, &known, &woken);
             drop(connection);
             drop(held);

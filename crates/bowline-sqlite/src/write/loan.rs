@@ -85,7 +85,7 @@ impl WriterLoan {
         let is_idle = self.sent.load(Ordering::SeqCst) == 0;
         let is_quiet = |writer: &Writer| is_idle && writer.last_group <= limits::QUIET_GROUP;
         let Some(own) =
-            place.as_ref().filter(|writer| is_quiet(writer)).and_then(|_| Own::begin(self))
+            place.as_ref().filter(|writer| is_quiet(writer)).and_then(|_| Own::borrow(self))
         else {
             return ask();
         };
@@ -102,7 +102,7 @@ struct Own;
 
 impl Own {
     /// None if the thread has borrowed one already.
-    fn begin(loan: &WriterLoan) -> Option<Self> {
+    fn borrow(loan: &WriterLoan) -> Option<Self> {
         OWN.with_borrow_mut(|own| match own {
             Some(_) => None,
             None => {

@@ -13,7 +13,7 @@ pub(crate) fn settle(tx: &mut Tx<'_>, report: &Settle) -> Outcome<Settled> {
     }
     let Some(mut own) = tx.activity(run, activity)? else { return Ok(stale) };
     let is_covered = report.is_outside() && tx.mark(run, activity).is_some();
-    if is_covered || !report.begin(&mut own.live) {
+    if is_covered || !report.begin_outside(&mut own.live) {
         return Ok(stale);
     }
     let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();

@@ -245,7 +245,12 @@ impl<'a> Tx<'a> {
 
     /// Begins a run. Whoever holds it from the start does so before anything waits for it: nobody
     /// else is told of a turn that is not to be had.
-    pub(crate) fn begin(&mut self, birth: &Birth, hold: Option<Fence>, now: Time) -> Outcome<()> {
+    pub(crate) fn begin_run(
+        &mut self,
+        birth: &Birth,
+        hold: Option<Fence>,
+        now: Time,
+    ) -> Outcome<()> {
         let (head, started) = Head::born(birth)?;
         let id = birth.run;
         if self.find(id)?.is_some() {

@@ -245,7 +245,7 @@ impl Writer {
         };
         let Hand { connection, log, .. } = hand;
         let db = Db::new(connection, &shared.counters);
-        begin(connection, &shared.counters.busy)?;
+        begin_transaction(connection, &shared.counters.busy)?;
         log.keep_ahead();
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let mut tx = Tx::new(db, memory);
@@ -284,7 +284,7 @@ impl Writer {
 }
 
 /// Another connection may have the file for a while: a backup, a shell.
-fn begin(connection: &Connection, busy: &AtomicU64) -> Outcome<()> {
+fn begin_transaction(connection: &Connection, busy: &AtomicU64) -> Outcome<()> {
     let mut tries = 0;
     loop {
         tries += 1;

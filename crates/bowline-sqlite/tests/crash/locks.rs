@@ -97,7 +97,7 @@ fn link_to(path: &Path, link: &Path) {
 }
 
 async fn lost_nothing(what: &str, path: &Path, again: &Path) {
-    let (mut child, mut lines) = begin(&["hold", &name(path), &name(again)]);
+    let (mut child, mut lines) = begin_child(&["hold", &name(path), &name(again)]);
     let mut next = || lines.next().and_then(Result::ok).unwrap_or_default();
     let said = next();
     assert!(said.starts_with("refused: ") && said.contains("in use"), "{what}: {said}");
@@ -121,7 +121,7 @@ async fn lost_nothing(what: &str, path: &Path, again: &Path) {
 /// Others read the file: this program, and older builds of SQLite where the machine has them. Newer
 /// ones do not remove a log that somebody uses, even if that one's locks are gone.
 fn looked_at(path: &Path) {
-    let (mut other, mut read) = begin(&["look", &name(path)]);
+    let (mut other, mut read) = begin_child(&["look", &name(path)]);
     assert_eq!(read.next().and_then(Result::ok).as_deref(), Some("1"), "it reads");
     assert!(other.wait().expect("it ends").success());
     let script = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]))";
@@ -140,7 +140,7 @@ fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn begin(arguments: &[&str]) -> (Child, std::io::Lines<BufReader<ChildStdout>>) {
+fn begin_child(arguments: &[&str]) -> (Child, std::io::Lines<BufReader<ChildStdout>>) {
     let own = std::env::current_exe().expect("this program knows its place");
     let mut command = Command::new(own);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -259,7 +259,7 @@ pub fn a_birth_writes_all_its_events(harness: &dyn Harness) {
         let kind = bowline_core::MarkerRecorded::default().into();
         birth.events.push(bowline_core::Event { id: EventId(id), kind, ..first.clone() });
     }
-    let run = world.begin(birth);
+    let run = world.begin_run(birth);
     assert_eq!(world.head(run).next_event, EventId(5));
     assert_eq!(world.read(Read::whole(run)).batches.len(), 1);
     assert_eq!(world.events(run).len(), 4);

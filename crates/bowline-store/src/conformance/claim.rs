@@ -36,7 +36,7 @@ pub fn runs_are_taken_by_queue_and_name(harness: &dyn Harness) {
         let mut birth = birth(world.run_id(), id, world.now());
         let first = started(&mut birth).expect("it begins");
         (first.queue, first.name) = (queue.into(), name.into());
-        world.begin(birth)
+        world.begin_run(birth)
     };
     let (a, b) = (start("a", "q1", "flow"), start("b", "q2", "flow"));
     let c = start("c", "q1", "other");
@@ -88,7 +88,7 @@ pub fn a_message_beside_a_release_is_not_forgotten(harness: &dyn Harness) {
 /// A remote turn is held by nobody: two polls may see the same run, others come first.
 pub fn remote_turns_rotate(harness: &dyn Harness) {
     let world = World::new(harness);
-    let runs = ["a", "b"].map(|id| world.begin(remote(world.run_id(), id, world.now())));
+    let runs = ["a", "b"].map(|id| world.begin_run(remote(world.run_id(), id, world.now())));
     let take = || {
         let claim = ClaimRuns { count: 1, ..world.claiming(Want::RemoteTurn, "remote") };
         let claimed = world.claim_runs(claim).remove(0);
@@ -105,7 +105,7 @@ pub fn remote_turns_wait_where_their_record_says(harness: &dyn Harness) {
     let world = World::new(harness);
     let mut sticky = remote(world.run_id(), "a", world.now());
     sticky.record.turn.as_mut().expect("one waits").queue = "worker-1".into();
-    let run = world.begin(sticky);
+    let run = world.begin_run(sticky);
     let count = |queue: &str, names: &[&str]| {
         let names = names.iter().map(|name| (*name).into()).collect();
         let claim = ClaimRuns { names, ..world.claiming(Want::RemoteTurn, queue) };
@@ -123,7 +123,7 @@ pub fn remote_turns_wait_where_their_record_says(harness: &dyn Harness) {
 /// A turn in a worker's hands is offered to nobody else, and freezes history against intake.
 pub fn a_started_remote_turn_is_out_of_the_queue(harness: &dyn Harness) {
     let world = World::new(harness);
-    let run = world.begin(remote(world.run_id(), "a", world.now()));
+    let run = world.begin_run(remote(world.run_id(), "a", world.now()));
     let turns = || world.claim_runs(world.claiming(Want::RemoteTurn, "remote")).len();
     let intakes = || world.claim_runs(intake(&world)).len();
     assert_eq!((turns(), intakes()), (1, 0));
@@ -159,7 +159,7 @@ pub fn intake_rotates_over_all_queues(harness: &dyn Harness) {
     let runs = ["q1", "q2"].map(|queue| {
         let mut birth = remote(world.run_id(), queue, world.now());
         started(&mut birth).expect("it begins").queue = queue.into();
-        let run = world.begin(birth);
+        let run = world.begin_run(birth);
         world.post(run, signal("a", "")).expect("delivered");
         run
     });

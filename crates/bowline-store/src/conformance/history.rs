@@ -102,7 +102,7 @@ pub fn rows_of_activities_are_read(harness: &dyn Harness) {
 /// record. If it comes to nothing, they are used again, and history knows only what was written.
 pub fn a_provisional_turn_leaves_no_trace(harness: &dyn Harness) {
     let mut world = World::new(harness);
-    let run = world.begin(remote(world.run_id(), "a", world.now()));
+    let run = world.begin_run(remote(world.run_id(), "a", world.now()));
     let mut turn = world.turn(run).silent();
     let shown = turn.commit.record.turn.as_mut().expect("one waits");
     (shown.provisional, shown.attempt, shown.scheduled) = (true, 2, EventId(2));

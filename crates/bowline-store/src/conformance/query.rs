@@ -35,7 +35,7 @@ pub fn filters_leave_out_what_they_should(harness: &dyn Harness) {
     let world = World::new(harness);
     let a = world.start("order-1");
     let later = world.tick(10);
-    let b = world.begin(named(birth(world.run_id(), "order-2", world.now()), "other", "q2"));
+    let b = world.begin_run(named(birth(world.run_id(), "order-2", world.now()), "other", "q2"));
     let child = birth(world.run_id(), "child", world.now());
     let c = child.run;
     world.run_turn(a, |turn| turn.child(child, ParentClose::Cancel));
@@ -82,7 +82,7 @@ pub fn runs_are_found_by_search_attributes(harness: &dyn Harness) {
         ("count", SearchValue::Int(3)),
         ("about", SearchValue::Text("A quick brown Fox".into())),
     ]);
-    let a = world.begin(first);
+    let a = world.begin_run(first);
     let b = world.start("b");
     world.run_turn(b, |turn| {
         turn.commit.search = Some(attributes([("city", keyword("paris"))]));
@@ -162,7 +162,7 @@ pub fn a_list_goes_on_behind_what_is_not_meant(harness: &dyn Harness) {
     let tag = ("city", SearchValue::Keyword("rome".into()));
     let mut first = named(birth(world.run_id(), "needle-1", world.now()), "other", "q2");
     started(&mut first).expect("it begins").search = attributes([tag.clone()]);
-    let needle = world.begin(first);
+    let needle = world.begin_run(first);
     world.close(needle, Status::Completed);
     let mut births = Vec::new();
     for at in 0..Page::LOOKS_MAX + 20 {
@@ -206,7 +206,7 @@ pub fn a_page_looks_at_so_many_runs_and_no_more(harness: &dyn Harness) {
     let tag = ("city", SearchValue::Keyword("rome".into()));
     let mut first = named(birth(world.run_id(), "needle-1", world.now()), "other", "q2");
     started(&mut first).expect("it begins").search = attributes([tag.clone()]);
-    let needle = world.begin(first);
+    let needle = world.begin_run(first);
     world.close(needle, Status::Completed);
     world.tick(1);
     let now = world.now();

@@ -164,7 +164,7 @@ pub fn each_namespace_keeps_its_runs_for_its_own_time(harness: &dyn Harness) {
     let begin = |namespace: u32| {
         let mut birth = birth(world.run_id(), "a", world.now());
         birth.run.namespace.0 = namespace;
-        let run = world.begin(birth);
+        let run = world.begin_run(birth);
         world.close(run, Status::Completed);
         run
     };

@@ -171,7 +171,7 @@ pub fn namespaces_do_not_see_each_other(harness: &dyn Harness) {
     let run = world.start("order-1");
     let mut other = birth(world.run_id(), "order-1", world.now());
     other.run.namespace.0 = NAMESPACE.0 + 1;
-    let elsewhere = world.begin(other);
+    let elsewhere = world.begin_run(other);
     assert_eq!(world.current("order-1"), Some(run));
     let key = RunKey::Current(elsewhere.namespace, "order-1".into());
     assert_eq!(world.read(Read::head(key)).head.run, elsewhere);

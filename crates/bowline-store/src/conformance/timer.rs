@@ -106,7 +106,7 @@ pub fn limits_of_a_run_ring(harness: &dyn Harness) {
     let mut birth = birth(world.run_id(), "a", world.now());
     let due = world.now().after(Duration::from_secs(60));
     birth.alarms = vec![Alarm { due, what: AlarmKind::Run(RunAlarm::Run) }];
-    let run = world.begin(birth);
+    let run = world.begin_run(birth);
     world.run_turn(run, |_| {});
     world.tick(60);
     assert_eq!(world.fire().runs, [run]);
@@ -278,7 +278,7 @@ fn pushing(seconds: u64) -> Message {
 fn with_ladder(world: &World<'_>, seconds: u64) -> RunId {
     let mut birth = birth(world.run_id(), "a", world.now());
     started(&mut birth).expect("it begins").ladder = Some(ladder(seconds));
-    world.begin(birth)
+    world.begin_run(birth)
 }
 
 fn rings(world: &World<'_>, run: RunId) {

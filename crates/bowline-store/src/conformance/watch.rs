@@ -90,7 +90,7 @@ pub fn a_message_for_a_held_run_is_hinted_at(harness: &dyn Harness) {
 pub fn remote_work_is_hinted_at(harness: &dyn Harness) {
     let world = World::new(harness);
     let mut hints = world.store().watch();
-    let run = world.begin(remote(world.run_id(), "a", world.now()));
+    let run = world.begin_run(remote(world.run_id(), "a", world.now()));
     world.hinted(&mut hints, &Hint::RemoteTurn(NAMESPACE, Queue::from("remote")));
     world.post(run, signal("a", "")).expect("delivered");
     world.hinted(&mut hints, &Hint::Intake(NAMESPACE));

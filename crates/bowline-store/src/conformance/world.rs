@@ -90,10 +90,10 @@ impl<'h> World<'h> {
 
     /// A native run that has its first turn before it.
     pub(super) fn start(&self, workflow_id: &str) -> RunId {
-        self.begin(birth(self.run_id(), workflow_id, self.now()))
+        self.begin_run(birth(self.run_id(), workflow_id, self.now()))
     }
 
-    pub(super) fn begin(&self, birth: Birth) -> RunId {
+    pub(super) fn begin_run(&self, birth: Birth) -> RunId {
         let run = birth.run;
         let posted = self.try_start(self.starting(birth)).expect("the workflow id is free");
         assert_eq!(posted, Posted::Started(run));

@@ -32,7 +32,7 @@ impl Data {
     }
 
     /// Writes a run that was checked. It is the newest of its workflow id from now on.
-    pub(super) fn begin(&mut self, birth: Birth, now: Time) -> RunId {
+    pub(super) fn begin_run(&mut self, birth: Birth, now: Time) -> RunId {
         let (head, started) = Head::born(&birth).expect("a birth is checked before it is written");
         let (run, parent) = (birth.run, started.parent.as_ref());
         let row = Run {

@@ -188,10 +188,10 @@ impl Data {
             if self.check_id(&birth).is_err() {
                 return Some(Message::RefuseChild(initiated, ChildRefusal::IdTaken));
             }
-            self.begin(birth, now);
+            self.begin_run(birth, now);
             return Some(Message::ChildBegan(initiated));
         }
-        self.begin(birth, now);
+        self.begin_run(birth, now);
         if link == Link::Next {
             self.rows.known(parent).head.successor = Some(run);
         }

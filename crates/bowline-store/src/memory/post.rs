@@ -64,7 +64,7 @@ impl Data {
             }
         }
         self.check_birth(&start.birth)?;
-        let run = self.begin(start.birth, start.now);
+        let run = self.begin_run(start.birth, start.now);
         if let Some(fence) = start.hold.filter(|fence| self.alive(fence.epoch).is_ok()) {
             self.rows.known(run).head.holder = Some(fence);
             self.stand(run);

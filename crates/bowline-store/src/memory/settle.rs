@@ -15,7 +15,7 @@ impl Data {
         let is_covered = row.is_some_and(|row| row.marked(activity).is_some());
         let own = self.rows.runs.get_mut(&run).and_then(|row| row.activities.get_mut(&activity));
         let Some(own) = own else { return stale };
-        if is_covered || !report.begin(&mut own.live) {
+        if is_covered || !report.begin_outside(&mut own.live) {
             return stale;
         }
         let start = own.live.started().filter(|_| own.live.attempt == attempt).cloned();

@@ -130,7 +130,7 @@ impl Spaces {
     }
 
     /// Registers the namespace that is there from the beginning, unless it is there.
-    pub(super) async fn begin(&self) -> Answer<()> {
+    pub(super) async fn register_own(&self) -> Answer<()> {
         self.named(&self.own).await.map(drop)
     }
 

@@ -45,7 +45,7 @@ pub(super) async fn start(
         worker: request.request_eager_execution.then(|| worker(space, &request)),
     };
     let eager = options.worker.clone();
-    let begun = match space.engine.begin(options).await {
+    let begun = match space.engine.start_or_find(options).await {
         Err(Error::AlreadyStarted { run, .. }) => return Err(taken(space, run).await),
         begun => begun.map_err(status::of)?,
     };
@@ -95,7 +95,7 @@ pub(super) async fn signal_with_start(
         wire: wire(&start),
         worker: None,
     };
-    let begun = space.engine.begin(options).await.map_err(status::of)?;
+    let begun = space.engine.start_or_find(options).await.map_err(status::of)?;
     Ok(SignalWithStartWorkflowExecutionResponse {
         run_id: begun.run.to_string(),
         started: begun.is_new,

@@ -31,7 +31,7 @@ fn initiate(story: &mut Story) -> EventId {
     story.push(ChildInitiated { spec, run: run(2), turn: story.turn })
 }
 
-fn begin(story: &mut Story, child: EventId) -> EventId {
+fn begin_child(story: &mut Story, child: EventId) -> EventId {
     let (workflow_id, name) = (id(), name());
     story.push(ChildStarted { child, run: run(2), workflow_id, name, ..Default::default() })
 }
@@ -41,7 +41,7 @@ fn begun() -> (Story, EventId, EventId) {
     let mut story = Story::new();
     story.turn();
     let child = initiate(&mut story);
-    let started = begin(&mut story, child);
+    let started = begin_child(&mut story, child);
     story.turn();
     (story, child, started)
 }
@@ -171,7 +171,7 @@ fn another_id_than_the_code_gave_is_refused() {
     let workflow_id = WorkflowId::from("other");
     let spec = ChildSpec { name: name(), workflow_id, ..Default::default() };
     let child_id = story.push(ChildInitiated { spec, run: run(2), turn: story.turn });
-    begin(&mut story, child_id);
+    begin_child(&mut story, child_id);
     complete_in_a_turn(&mut story);
     let script = [step("start [1]", [child(1, Abandon)]), step("child 1 began", [complete()])];
     refuses(&story, script, "'other' does not match");

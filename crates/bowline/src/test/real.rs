@@ -18,7 +18,7 @@ impl RealTime {
         Self { runtime, going: Arc::default() }
     }
 
-    pub(super) fn begin(&self) -> Going {
+    pub(super) fn begin_process(&self) -> Going {
         let mut going = self.going.lock();
         if *going == 0 {
             let _here = self.runtime.enter();

@@ -187,6 +187,6 @@ impl Probe for Phases {
     }
 
     fn begins_real(&self) -> Option<Box<dyn Send>> {
-        Some(Box::new(self.real.begin()))
+        Some(Box::new(self.real.begin_process()))
     }
 }

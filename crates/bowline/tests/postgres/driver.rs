@@ -21,7 +21,7 @@ pub(crate) mod tokio_postgres {
         client
     }
 
-    pub(crate) async fn begin(client: &mut Client) -> Tx<'_> {
+    pub(crate) async fn begin_transaction(client: &mut Client) -> Tx<'_> {
         client.transaction().await.expect("it begins")
     }
 
@@ -49,7 +49,7 @@ macro_rules! sqlx {
                 Client::connect(&url()).await.expect("the cluster runs")
             }
 
-            pub(crate) async fn begin(client: &mut Client) -> Tx<'_> {
+            pub(crate) async fn begin_transaction(client: &mut Client) -> Tx<'_> {
                 client.begin().await.expect("it begins")
             }
 

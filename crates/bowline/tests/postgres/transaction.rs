@@ -28,12 +28,12 @@ async fn waits(ctx: Ctx) -> bowline::Result<u32> {
 async fn program() -> Bowline {
     static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
     static PROGRAM: OnceCell<Bowline> = OnceCell::const_new();
-    let begin = || async {
+    let begin_transaction = || async {
         let app = Bowline::open(driver::url()).workflow(checkout).workflow(waits).activity(ships);
         let started = RUNTIME.spawn(app.start()).await;
         started.expect("it does not panic").expect("it starts")
     };
-    PROGRAM.get_or_init(begin).await.clone()
+    PROGRAM.get_or_init(begin_transaction).await.clone()
 }
 
 /// A program, and a table for one test only.
@@ -96,7 +96,7 @@ macro_rules! every_driver {
                     let (bowline, id) = (&shop.bowline, shop.id("order"));
                     let mut client = connect().await;
 
-                    let mut tx = begin(&mut client).await;
+                    let mut tx = begin_transaction(&mut client).await;
                     execute(&mut tx, &shop.insert("order")).await.expect("it is free");
                     let run = bowline.start_in(&mut tx, checkout, &id, "a rope").await;
                     let run = run.expect("the id is free");
@@ -104,7 +104,7 @@ macro_rules! every_driver {
                     tx.commit().await.expect("it commits");
                     assert_eq!(shop.orders().await, 1);
 
-                    let mut tx = begin(&mut client).await;
+                    let mut tx = begin_transaction(&mut client).await;
                     execute(&mut tx, &format!("DELETE FROM {}", shop.table)).await.expect("SQL");
                     let receipt = bowline.run(&id).cancel("deleted").by("alice").send_in(&mut tx);
                     let receipt = receipt.await.expect("the run is open");
@@ -125,7 +125,7 @@ macro_rules! every_driver {
                     let run = bowline.start(waits, &id, ()).await.expect("it is free");
                     let mut client = connect().await;
 
-                    let mut tx = begin(&mut client).await;
+                    let mut tx = begin_transaction(&mut client).await;
                     execute(&mut tx, &shop.insert("order")).await.expect("it is free");
                     let begun = bowline.start_in(&mut tx, waits, shop.id("second"), ()).await;
                     begun.expect("the id is free");
@@ -150,7 +150,7 @@ macro_rules! every_driver {
                     bowline.start(waits, &id, ()).await.expect("it is free");
                     let mut client = connect().await;
 
-                    let mut tx = begin(&mut client).await;
+                    let mut tx = begin_transaction(&mut client).await;
                     let taken = bowline.start_in(&mut tx, waits, &id, ()).await;
                     let error = taken.expect_err("it is open");
                     assert!(matches!(error, ClientError::AlreadyStarted { .. }), "{error}");
@@ -173,12 +173,12 @@ macro_rules! every_driver {
                     let mut client = connect().await;
                     let mut runs = Vec::new();
                     for _ in 0..2 {
-                        let mut tx = begin(&mut client).await;
+                        let mut tx = begin_transaction(&mut client).await;
                         let start = bowline.start(waits, &id, ()).request_id("one");
                         runs.push(start.send_in(&mut tx).await.expect("it is the same request"));
                         tx.commit().await.expect("it commits");
                     }
-                    let mut tx = begin(&mut client).await;
+                    let mut tx = begin_transaction(&mut client).await;
                     bowline.signal_in(&mut tx, &id, GO, 3).await.expect("it is open");
                     tx.commit().await.expect("it commits");
                     for run in &runs {
@@ -195,9 +195,9 @@ macro_rules! every_driver {
                     let shop = Shop::open(concat!("second_", stringify!($driver))).await;
                     let (bowline, id) = (&shop.bowline, shop.id("waits"));
                     let (mut first, mut second) = (connect().await, connect().await);
-                    let mut one = begin(&mut first).await;
+                    let mut one = begin_transaction(&mut first).await;
                     bowline.start_in(&mut one, waits, &id, ()).await.expect("it is free");
-                    let mut two = begin(&mut second).await;
+                    let mut two = begin_transaction(&mut second).await;
                     execute(&mut two, &shop.insert("second")).await.expect("it is free");
                     let (late, ()) = tokio::join!(
                         bowline.start_in(&mut two, waits, &id, ()),
@@ -211,7 +211,7 @@ macro_rules! every_driver {
                     assert_eq!(error.code(), "busy", "{error}");
                     assert!(error.to_string().contains("roll the transaction back"), "{error}");
                     two.rollback().await.expect("it rolls back");
-                    let mut two = begin(&mut second).await;
+                    let mut two = begin_transaction(&mut second).await;
                     let taken = bowline.start_in(&mut two, waits, &id, ()).await;
                     let error = taken.expect_err("it is seen now");
                     assert!(matches!(error, ClientError::AlreadyStarted { .. }), "{error}");
@@ -231,7 +231,7 @@ async fn n12_a_store_elsewhere_is_named() {
     let file = Bowline::open(folder.path().join("file.db")).workflow(waits);
     let bowline = file.start().await.expect("it starts");
     let mut client = driver::tokio_postgres::connect().await;
-    let mut tx = driver::tokio_postgres::begin(&mut client).await;
+    let mut tx = driver::tokio_postgres::begin_transaction(&mut client).await;
     let refused = bowline.start_in(&mut tx, waits, "waits", ()).await;
     let error = refused.expect_err("it is in a file").to_string();
     assert!(error.contains("not in a Postgres database"), "{error}");

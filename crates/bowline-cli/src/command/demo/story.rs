@@ -59,7 +59,7 @@ impl Told {
 
 /// Plays it all, up to the moment when nobody has the file open any more.
 pub(super) async fn tell(file: &Path, tell: &Teller) -> Result<Told> {
-    let mut story = Story::begin(file, tell).await?;
+    let mut story = Story::with_worker(file, tell).await?;
     story.start().await?;
     story.stop_some().await?;
     story.kill().await?;
@@ -78,7 +78,7 @@ struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
-    async fn begin(file: &'a Path, tell: &'a Teller) -> Result<Self> {
+    async fn with_worker(file: &'a Path, tell: &'a Teller) -> Result<Self> {
         tell.heading("The fleet starts")?;
         let (seen, told) = (BTreeMap::new(), Told::default());
         let mut story = Self { file, tell, worker: None, seen, told };

@@ -142,7 +142,7 @@ pub(super) async fn replay(stage: &Stage) -> Result<()> {
 }
 
 /// Leaves two runs with a worker that is about to be killed: one waits, one has an activity.
-pub(super) async fn begin(stage: &Stage) -> Result<()> {
+pub(super) async fn begin_runs(stage: &Stage) -> Result<()> {
     let chat = talk(stage, QUEUE, "chat").await?;
     say_to(&chat, "before").await?;
     shows(&chat, &["before"]).await?;

@@ -188,7 +188,7 @@ async fn scene(stage: &Stage, name: &str) -> Result<()> {
         "markers" => stage.gives("markers", Markers::run, (), "true true").await,
         "evicted" => features::evicted(stage).await,
         "replay" => features::replay(stage).await,
-        "begin" => features::begin(stage).await,
+        "begin" => features::begin_runs(stage).await,
         "finish" => features::finish(stage).await,
         other => bail!("there is no scene {other}"),
     }

@@ -40,7 +40,7 @@ pub(super) struct Starts {
 
 impl Starts {
     /// The store has started it: run it, or hand it to the remote worker that takes it.
-    pub(super) fn begin(
+    pub(super) fn begin_attempt(
         &mut self,
         inner: &EngineInner,
         run: RunId,
@@ -69,7 +69,7 @@ impl Starts {
         };
         if let Some(local) = inner.local.get() {
             inner.meter.attempts_started.add(1);
-            local.begin(reservation, assignment);
+            local.begin_attempt(reservation, assignment);
         }
         None
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bowline_core::{
     Address, Begin, Birth, Blob, Cause, Conflict, EventKind, Fence, Link, Message, Name, Namespace,
     Number, Payload, Queue, Received, RequestId, Reuse, RunId, Signal, Span, StartTurn, Time,
-    WorkflowId, WorkflowStarted, begin_with, check,
+    WorkflowId, WorkflowStarted, begin_run_with, check,
 };
 use bowline_store::{Head, Posted, Posting, RunKey, StartRun};
 
@@ -296,7 +296,7 @@ impl EngineInner {
             wire: options.wire,
             now: self.now(),
         };
-        Ok(begin_with(start, options.worker).0)
+        Ok(begin_run_with(start, options.worker).0)
     }
 }
 

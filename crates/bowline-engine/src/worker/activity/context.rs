@@ -115,7 +115,7 @@ impl ActivityContext {
         F: Future<Output = T> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let Some(begun) = self.shared.begin(Kind::Spawned) else { return Spawned::new(receiver) };
+        let Some(begun) = self.shared.track(Kind::Spawned) else { return Spawned::new(receiver) };
         let (shared, abort) = (Arc::clone(&self.shared), self.shared.abort.clone());
         let future = Box::pin(future);
         self.shared.spawn.spawn(Box::pin(async move {
@@ -139,7 +139,7 @@ impl ActivityContext {
         F: FnOnce(Self) -> T + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let Some(begun) = self.shared.begin(Kind::Blocking) else { return Spawned::new(receiver) };
+        let Some(begun) = self.shared.track(Kind::Blocking) else { return Spawned::new(receiver) };
         let (shared, ctx) = (Arc::clone(&self.shared), self.clone());
         self.shared.spawn.spawn_blocking(Box::new(move || {
             let end = if shared.abort.is_cancelled() {

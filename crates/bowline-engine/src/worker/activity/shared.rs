@@ -250,8 +250,8 @@ impl AttemptShared {
     }
 
     /// Something is started through the context, unless its code has ended.
-    pub(super) fn begin(self: &Arc<Self>, kind: Kind) -> Option<Begun> {
-        self.tracked.begin(kind).then(|| Begun { shared: Arc::clone(self), kind })
+    pub(super) fn track(self: &Arc<Self>, kind: Kind) -> Option<Begun> {
+        self.tracked.add(kind).then(|| Begun { shared: Arc::clone(self), kind })
     }
 
     /// The code begins; false if it was told to stop before.

@@ -73,7 +73,7 @@ impl Supervisor {
     }
 
     /// Begins to supervise; where there is nothing to look at yet, once there is.
-    pub(super) fn begin(mut self, watch: &Arc<dyn Spawn>) {
+    pub(super) fn begin_supervising(mut self, watch: &Arc<dyn Spawn>) {
         let (shared, watch) = (Arc::clone(&self.shared), Arc::clone(watch));
         // Whatever has a time is waited for where no code can be in the way.
         let rests = self.step().is_none() && self.outbox.is_empty();

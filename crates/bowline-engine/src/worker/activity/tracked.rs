@@ -47,7 +47,7 @@ impl TrackedState {
 
 impl Tracked {
     /// Something begins; false if nothing may any more.
-    pub(super) fn begin(&self, kind: Kind) -> bool {
+    pub(super) fn add(&self, kind: Kind) -> bool {
         let mut state = self.state.lock();
         if !state.is_closed {
             *state.count(kind) += 1;

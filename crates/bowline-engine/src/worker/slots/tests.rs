@@ -43,7 +43,7 @@ async fn starts_are_paced_by_the_clock() {
     let (clock, _, slots) = slots(10, Some(Rate::per_second(2)));
     let mut first = slots.reserve(10).await;
     assert_eq!(first.len(), 2);
-    first.iter_mut().for_each(Permit::begin);
+    first.iter_mut().for_each(Permit::mark_used);
     let waits = tokio::spawn({
         let slots = slots.clone();
         async move { slots.reserve(10).await }
@@ -59,7 +59,7 @@ async fn a_permit_that_was_not_used_costs_nothing_of_the_rate() {
     drop(slots.take(2));
     let mut used = slots.take(2);
     assert_eq!(used.len(), 2);
-    used.iter_mut().for_each(Permit::begin);
+    used.iter_mut().for_each(Permit::mark_used);
     drop(used);
     assert!(slots.take(2).is_empty());
 }

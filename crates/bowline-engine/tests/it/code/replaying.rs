@@ -25,7 +25,7 @@ crate::world::on_every_store! {
 struct Seen(Arc<Mutex<Vec<Vec<String>>>>);
 
 impl Seen {
-    fn begin(&self) -> usize {
+    fn enter(&self) -> usize {
         let mut all = self.0.lock();
         all.push(Vec::new());
         all.len() - 1
@@ -41,7 +41,7 @@ fn diviner(builder: Builder, seen: Seen) -> Builder {
     builder.flow("diviner", move |ctx, _| {
         let seen = seen.clone();
         async move {
-            let place = seen.begin();
+            let place = seen.enter();
             for _ in 0..4 {
                 seen.see(place, ctx.random());
                 seen.see(place, ctx.uuid());

@@ -175,8 +175,7 @@ async fn h9_damaged_bytes_of_one_run_stop_that_run_alone() {
         assert_eq!(ending(&engine, after).await, RunEnding::Completed(None));
         let parked = within("the run to be parked", async {
             loop {
-                if let Some(parked) = engine.head(runs[1]).await.expect("its row reads").parked
-                {
+                if let Some(parked) = engine.head(runs[1]).await.expect("its row reads").parked {
                     return parked;
                 }
                 tokio::task::yield_now().await;

@@ -49,7 +49,7 @@ impl Probe {
         }))
     }
 
-    fn begin(&self, ctx: &ActivityContext) -> Running {
+    fn begin_attempt(&self, ctx: &ActivityContext) -> Running {
         let mut running = self.0.running.lock().unwrap();
         running.0 += 1;
         running.1 = running.1.max(running.0);
@@ -65,7 +65,7 @@ impl Probe {
         activity_fn(move |ctx, _| {
             let probe = probe.clone();
             async move {
-                let _running = probe.begin(&ctx);
+                let _running = probe.begin_attempt(&ctx);
                 tokio::select! {
                     biased;
                     cause = ctx.cancelled() => {
@@ -84,7 +84,7 @@ impl Probe {
         activity_fn(move |ctx, _| {
             let probe = probe.clone();
             async move {
-                let _running = probe.begin(&ctx);
+                let _running = probe.begin_attempt(&ctx);
                 let cause = ctx.cancelled().await;
                 probe.hears(cause);
                 probe.gone().await;
@@ -99,7 +99,7 @@ impl Probe {
         activity_fn(move |ctx, _| {
             let probe = probe.clone();
             async move {
-                let _running = probe.begin(&ctx);
+                let _running = probe.begin_attempt(&ctx);
                 let cause = ctx.cancelled().await;
                 panic!("told to stop: {cause}");
             }
@@ -112,7 +112,7 @@ impl Probe {
         activity_fn(move |ctx, _| {
             let probe = probe.clone();
             async move {
-                let _running = probe.begin(&ctx);
+                let _running = probe.begin_attempt(&ctx);
                 pending::<Answer>().await
             }
         })
@@ -128,7 +128,7 @@ impl Probe {
         activity_fn(move |ctx, _| {
             let (probe, answer) = (probe.clone(), answer.clone());
             async move {
-                let _running = probe.begin(&ctx);
+                let _running = probe.begin_attempt(&ctx);
                 probe.gone().await;
                 answer(&ctx)
             }
@@ -146,7 +146,7 @@ impl Probe {
             let (probe, answer) = (probe.clone(), answer.clone());
             async move {
                 ctx.heartbeat(None);
-                let _running = probe.begin(&ctx);
+                let _running = probe.begin_attempt(&ctx);
                 probe.gone().await;
                 answer(&ctx)
             }

@@ -24,7 +24,7 @@ pub(crate) async fn forget(shared: &Shared, limit: usize) -> Outcome<usize> {
     if gone.is_empty() {
         return Ok(0);
     }
-    db.begin("BEGIN").await?;
+    db.begin_transaction("BEGIN").await?;
     let forgotten = forget_all(db, gone).await;
     match forgotten {
         Ok(_) => db.commit().await?,

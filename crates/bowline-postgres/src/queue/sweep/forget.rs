@@ -163,7 +163,7 @@ struct ExpiryLook<'a> {
 async fn may_go(shared: &Shared, look: &mut ExpiryLook<'_>, run: RunId) -> Outcome<bool> {
     let lent = shared.lend_to_read().await?;
     let db = Db::own(&lent, shared);
-    db.begin(leftovers::SNAPSHOT).await?;
+    db.begin_transaction(leftovers::SNAPSHOT).await?;
     let may = nothing_keeps(db, look, run).await;
     db.roll_back().await;
     may

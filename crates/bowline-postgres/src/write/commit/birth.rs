@@ -36,7 +36,7 @@ pub(super) async fn begin_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<M
             Link::Next => tx.edit(commit.run).head.successor = Some(birth.run),
             Link::None => {}
         }
-        tx.begin(birth, commit.now).await?;
+        tx.begin_run(birth, commit.now).await?;
     }
     Ok(answers)
 }

@@ -34,7 +34,7 @@ pub(super) async fn start(tx: &mut Tx<'_>, start: &StartRun) -> Outcome<Posted> 
         }
     }
     check_birth(tx, &start.birth).await?;
-    tx.begin(&start.birth, start.now).await?;
+    tx.begin_run(&start.birth, start.now).await?;
     if let Some(fence) = start.hold
         && tx.is_alive(fence.epoch).await?
     {

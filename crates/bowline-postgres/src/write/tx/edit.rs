@@ -45,7 +45,7 @@ impl<'a> Tx<'a> {
     }
 
     /// Begins a run. Its workflow id was looked up before.
-    pub(crate) async fn begin(&mut self, birth: &Birth, now: Time) -> Outcome<()> {
+    pub(crate) async fn begin_run(&mut self, birth: &Birth, now: Time) -> Outcome<()> {
         let (head, started) = Head::born(birth)?;
         let id = birth.run;
         if self.find(id).await?.is_some() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::{
     Begin, Command, Draft, Event, EventId, EventKind, Link, Message, Number, Received, Reuse,
-    RunId, State, Time, TurnRecord, WorkflowStarted, begin, lawful::Lawful,
+    RunId, State, Time, TurnRecord, WorkflowStarted, begin_run, lawful::Lawful,
 };
 use bowline_replay::{Context, Fault, Replay, Workflow};
 
@@ -55,7 +55,7 @@ impl World {
         };
         let now = Time(1_000_000);
         let (reuse, link, signals, wire) = (Reuse::Allow, Link::None, Vec::new(), None);
-        let birth = begin(Begin { run: RUN, started, reuse, link, signals, wire, now });
+        let birth = begin_run(Begin { run: RUN, started, reuse, link, signals, wire, now });
         let mut world = Self {
             replay: Replay::new(workflow.clone(), RUN),
             workflow,

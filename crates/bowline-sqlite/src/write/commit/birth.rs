@@ -36,7 +36,7 @@ pub(super) fn begin_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<Message
             Link::Next => tx.edit(commit.run).head.successor = Some(birth.run),
             Link::None => {}
         }
-        tx.begin(birth, None, commit.now)?;
+        tx.begin_run(birth, None, commit.now)?;
     }
     Ok(answers)
 }

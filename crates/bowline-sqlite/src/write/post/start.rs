@@ -34,6 +34,6 @@ pub(super) fn start(tx: &mut Tx<'_>, start: &StartRun) -> Outcome<Posted> {
     }
     check_birth(tx, &start.birth)?;
     let hold = start.hold.filter(|fence| tx.alive(fence.epoch).is_ok());
-    tx.begin(&start.birth, hold, start.now)?;
+    tx.begin_run(&start.birth, hold, start.now)?;
     Ok(Posted::Started(start.birth.run))
 }

@@ -89,7 +89,7 @@ pub(in crate::door) async fn register(
     };
     let said = Said { info: Some(info), config: None };
     // The number that native runs have belongs to the namespace that was there first.
-    door.inner.spaces.begin().await?;
+    door.inner.spaces.register_own().await?;
     let engine = &door.inner.spaces.engine;
     match engine.register(name, Some(Span(kept)), said.to_wire()).await {
         Ok(_) => Ok(RegisterNamespaceResponse {}),
@@ -169,7 +169,7 @@ pub(in crate::door) async fn list(
     request: Request<ListNamespacesRequest>,
 ) -> Answer<ListNamespacesResponse> {
     let request = request.into_inner();
-    door.inner.spaces.begin().await?;
+    door.inner.spaces.register_own().await?;
     let after = String::from_utf8(request.next_page_token)
         .map_err(|_| status::invalid("Invalid NextPageToken."))?;
     let wanted = usize::try_from(request.page_size).unwrap_or(0);

@@ -104,8 +104,8 @@ impl Thread {
             handle.answer(&room, run, lease.1, done).await;
         };
         match may_wait {
-            true => self.inner.begin_lending(work),
-            false => self.inner.begin(work),
+            true => self.inner.finish_lending(work),
+            false => self.inner.finish_here(work),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use bowline_core::{
     Begin, Link, Reuse, Rules, RunId, SearchField, SearchValue, Status, Time, WorkflowStarted,
-    begin,
+    begin_run,
 };
 use bowline_engine::store::{Head, Order};
 
@@ -27,7 +27,7 @@ fn head() -> Head {
     let run = RunId { uuid: 7, ..RunId::default() };
     let now = Time(1_700_000_000_000_000);
     let (reuse, link) = (Reuse::Allow, Link::None);
-    let birth = begin(Begin { run, started, reuse, link, signals: vec![], wire: None, now });
+    let birth = begin_run(Begin { run, started, reuse, link, signals: vec![], wire: None, now });
     Head { status: Status::Cancelling, ..Head::born(&birth).unwrap().0 }
 }
 
