@@ -115,7 +115,7 @@ pub(crate) fn command(draft: &mut Draft, asked: Asked, turn: EventId) -> Result<
         Command::RejectUpdate(reject) => update::reject(draft, *reject),
         Command::CompleteUpdate(done) => update::complete(draft, turn, *done, wire),
         Command::Drop(decisions) => cancel::dropped(draft, turn, decisions),
-        Command::Detach(targets) => cancel::let_go(draft, &targets),
+        Command::Detach(targets) => cancel::check_detach(draft, &targets),
         // Its note has said it.
         Command::Receive(_) => Ok(()),
         Command::Scopes(_) => Ok(()),

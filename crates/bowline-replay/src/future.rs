@@ -180,7 +180,9 @@ impl<D: Durable> Future for Handle<D> {
 impl<D: Durable> Drop for Handle<D> {
     fn drop(&mut self) {
         if self.waits {
-            run::on_drop(self.ctx.shared(), |run| run.let_go(self.number, reason::current));
+            run::on_drop(self.ctx.shared(), |run| {
+                run.on_handle_dropped(self.number, reason::current)
+            });
         }
     }
 }

@@ -330,7 +330,7 @@ impl Replay {
             // What was put off comes before whatever this turn is about.
             let lets_go = std::mem::take(&mut late);
             if lets_go {
-                self.program.let_go()?;
+                self.program.drop_late_body()?;
             }
             let wakes = run::with(&self.shared, |run| run.deliver(id, &what))?;
             if self.tell(&what)? || wakes || lets_go {
@@ -339,7 +339,7 @@ impl Replay {
         }
         // Without anything that has still to end there would be no turn after this one.
         if self.program.is_late() && run::with(&self.shared, |run| run.live == 0) {
-            self.program.let_go()?;
+            self.program.drop_late_body()?;
             self.program.poll(&self.shared)?;
         }
         let close = self.program.close(&self.shared);

@@ -162,7 +162,7 @@ impl<T> Drop for Scope<'_, T> {
         let inner = self.ctx.with(|run| {
             let leaving = Leaving::cancelled(cause, run.scope_name(id));
             let inner = leaving.inner.clone();
-            run.let_go_scope(id, leaving);
+            run.on_scope_dropped(id, leaving);
             inner
         });
         self.drop_body(id, &inner);

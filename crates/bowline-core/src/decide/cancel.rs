@@ -144,7 +144,7 @@ fn not_open(state: &State, targets: &Ranges) -> Option<EventId> {
 
 /// Native rules: the code lets go of activities and children, which then outlive the run. The
 /// note that says so rides on the turn; here it is only checked.
-pub(super) fn let_go(draft: &Draft, targets: &Ranges) -> Result<(), Refusal> {
+pub(super) fn check_detach(draft: &Draft, targets: &Ranges) -> Result<(), Refusal> {
     if !draft.state.rules().code_drops() {
         return Err(Refusal::NotUnderTheseRules("letting go"));
     }

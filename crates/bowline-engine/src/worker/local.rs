@@ -188,7 +188,7 @@ impl Worker {
     /// that run here with those that stand in this member's name.
     async fn compare(&self) {
         let running = self.attempts.running();
-        self.threads.let_go_of_all().await;
+        self.threads.release_all().await;
         self.inner.recover_runs().await;
         for (queue, lane) in &self.queues {
             // What a claim has taken and not yet handed over must not be mistaken for lost.

@@ -61,7 +61,7 @@ pub(super) enum Work {
     /// A held run was closed by somebody else.
     Closed(RunId),
     /// Nobody knows whether a run that is held is stored as it is known here.
-    LetGo(RunId),
+    Release(RunId),
     /// A held run's code was woken by something that is in no history.
     Intruded(RunId),
     /// A query of a run, if it is held here.
@@ -295,9 +295,9 @@ impl Threads {
     }
 
     /// Lets go of every run that is held now.
-    pub(super) async fn let_go_of_all(&self) {
+    pub(super) async fn release_all(&self) {
         for run in self.held() {
-            self.handle_of(run).send(Work::LetGo(run)).await;
+            self.handle_of(run).send(Work::Release(run)).await;
         }
     }
 

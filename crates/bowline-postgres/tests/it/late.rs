@@ -81,7 +81,7 @@ fn a_claim_that_was_given_up_takes_nothing_later() {
     let claimed = own.claim().expect("it is alive");
     assert_eq!(claimed.len(), 1, "the first one had taken nothing");
     own.start(2, false).expect("it starts");
-    own.proxy.let_go();
+    own.proxy.pass_on();
     let holder = own.head(2).expect("it is there").holder;
     assert_eq!(holder, None, "somebody holds it who was never told");
 }
@@ -94,7 +94,7 @@ fn a_start_that_was_given_up_begins_nothing_later() {
     own.proxy.cut(Cut::Late);
     assert!(is_unknown(&own.start(1, true)), "its answer does not come in time");
     assert!(own.head(1).is_none(), "it has not begun");
-    own.proxy.let_go();
+    own.proxy.pass_on();
     assert!(own.head(1).is_none(), "it has begun after somebody had looked");
 }
 

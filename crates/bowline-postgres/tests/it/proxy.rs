@@ -151,7 +151,7 @@ impl Proxy {
 
     /// Lets the one change go that was kept back, and waits until the server has done with it
     /// whatever it does.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn pass_on(&self) {
         *self.state.is_free.lock().expect("nobody panics with it") = true;
         self.state.was_freed.notify_all();
         for _ in 0..2 {

@@ -137,7 +137,7 @@ impl Program {
     }
 
     /// Drops a body that was left for later.
-    pub(super) fn let_go(&mut self) -> Result<(), Fault> {
+    pub(super) fn drop_late_body(&mut self) -> Result<(), Fault> {
         let Some((body, cause)) = self.late.take() else { return Ok(()) };
         let cause = Rc::new(cause);
         guarded(|| reason::because(&cause, || drop(body))).map_err(Fault::Panicked)

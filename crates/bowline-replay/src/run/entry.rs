@@ -82,11 +82,11 @@ impl Entry {
     /// It was cancelled by the run's code, and perhaps nobody has its handle any more.
     pub(super) fn cancelled_with(&mut self, cause: Rc<Cause>, gone: bool) {
         self.cancel = Some(cause);
-        self.let_go_if(gone);
+        self.unhold_if(gone);
     }
 
     /// Nobody waits for it any more, if its handle is gone.
-    fn let_go_if(&mut self, gone: bool) {
+    fn unhold_if(&mut self, gone: bool) {
         if gone {
             self.held = false;
             self.waker = None;
@@ -190,7 +190,7 @@ impl Run {
         self.asking.detached.remove(&number);
         let gone = self.end_wide(number);
         let Some(entry) = self.entries.get_mut(&number) else { return };
-        entry.let_go_if(gone);
+        entry.unhold_if(gone);
         entry.over = true;
         if let Some(scope) = entry.alarm_of {
             self.entries.remove(&number);
@@ -322,9 +322,13 @@ impl Run {
     }
 
     /// The handle of a thing was dropped, and perhaps somebody said why.
-    pub(crate) fn let_go(&mut self, number: EventId, cause: impl FnOnce() -> Option<Rc<Cause>>) {
+    pub(crate) fn on_handle_dropped(
+        &mut self,
+        number: EventId,
+        cause: impl FnOnce() -> Option<Rc<Cause>>,
+    ) {
         // Of those it may be the turn of very many, and there is nothing to be done for each.
-        if self.let_go_of_wide(number) {
+        if self.on_wide_handle_dropped(number) {
             return;
         }
         let Some(entry) = self.entries.get_mut(&number) else { return };

@@ -47,7 +47,7 @@ impl Run {
     }
 
     /// The handle of one of them was dropped, if it is one.
-    pub(super) fn let_go_of_wide(&mut self, number: EventId) -> bool {
+    pub(super) fn on_wide_handle_dropped(&mut self, number: EventId) -> bool {
         let at = self.wide_of(number);
         at.map(|at| self.wide[at].gone.insert(number)).is_some()
     }

@@ -228,7 +228,7 @@ impl Run {
     }
 
     /// The future of a scope was dropped: the rest of its life is the run's.
-    pub(crate) fn let_go_scope(&mut self, id: ScopeId, leaving: Leaving) {
+    pub(crate) fn on_scope_dropped(&mut self, id: ScopeId, leaving: Leaving) {
         let Some(record) = self.scopes.get_mut(&id) else { return };
         record.held = false;
         record.waker = None;

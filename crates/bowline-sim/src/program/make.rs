@@ -50,9 +50,9 @@ impl Maker {
     /// Two runs of a chain, each of which begins with something that it lets go of.
     fn links(&mut self) -> Node {
         self.node(|maker| {
-            let first = maker.let_go();
+            let first = maker.detached();
             let next = maker.node(|maker| {
-                let second = maker.let_go();
+                let second = maker.detached();
                 What::Sequence([second].into_iter().chain(maker.some(2, 3)).collect())
             });
             let next = maker.node(|_| What::Continue(Box::new(next)));
@@ -60,7 +60,7 @@ impl Maker {
         })
     }
 
-    fn let_go(&mut self) -> Node {
+    fn detached(&mut self) -> Node {
         self.node(|maker| {
             let draw = maker.draw();
             let work = draw.next(1).between(1_000, 30_000);

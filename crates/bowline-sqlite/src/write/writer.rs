@@ -121,19 +121,19 @@ impl Writer {
     /// done may have been.
     pub(crate) fn ready(&mut self) -> Outcome<&mut Hand> {
         if self.shared.is_torn() || self.hand.as_ref().is_some_and(|hand| hand.log.is_gone()) {
-            self.let_go();
+            self.close_file();
         }
         if self.hand.is_none()
             && let Err(fault) = self.recover()
         {
-            self.let_go();
+            self.close_file();
             return Err(fault);
         }
         Ok(self.hand.as_mut().expect("it is open, or was opened above"))
     }
 
     /// Everybody lets go of the file.
-    fn let_go(&mut self) {
+    fn close_file(&mut self) {
         self.hand = None;
         self.readers.iter().for_each(|reader| *reader.lock() = None);
     }

@@ -194,7 +194,7 @@ impl EngineInner {
                 match lease {
                     Some(lease) => local.begun(lease),
                     // Its first turn has come to nothing before it had begun itself.
-                    None if !local.holds(run) => self.let_go_of(run, fence),
+                    None if !local.holds(run) => self.release_start(run, fence),
                     None => {}
                 }
             }
@@ -202,7 +202,7 @@ impl EngineInner {
             (Err(_), _) => {
                 local.unexpect(run, fence);
                 // It may have begun without anybody knowing: then it waits for anybody.
-                self.let_go_of(run, fence);
+                self.release_start(run, fence);
             }
         }
         posted
@@ -246,7 +246,7 @@ impl EngineInner {
         }
     }
 
-    fn let_go_of(self: &Arc<Self>, run: RunId, fence: Fence) {
+    fn release_start(self: &Arc<Self>, run: RunId, fence: Fence) {
         let inner = self.clone();
         self.finish(async move {
             if let Err(error) = inner.release(run, fence).await {

@@ -69,13 +69,13 @@ impl Room {
         self.waiting.load(Ordering::Acquire) > 0
     }
 
-    /// Lets go of idle runs, as many as are wanted. `idle` names one, `let_go` answers whether its
+    /// Lets go of idle runs, as many as are wanted. `idle` names one, `put_down` answers whether its
     /// place will be free.
     pub(super) fn make<T, R>(
         &self,
         thread: &mut T,
         idle: impl Fn(&T) -> Option<R>,
-        let_go: impl Fn(&mut T, R) -> bool,
+        put_down: impl Fn(&mut T, R) -> bool,
     ) {
         while self.is_short() {
             let Some(run) = idle(thread) else { return };
@@ -84,7 +84,7 @@ impl Room {
                 let Some(less) = wanted.checked_sub(1) else { return };
                 *wanted = less;
             }
-            if !let_go(thread, run) && self.is_short() {
+            if !put_down(thread, run) && self.is_short() {
                 *self.wanted.lock() += 1;
             }
         }

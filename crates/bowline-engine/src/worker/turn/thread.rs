@@ -138,7 +138,7 @@ impl Thread {
                 Work::Committed(run, fence, done) => self.committed(run, fence, *done),
                 Work::Forget(epoch) => self.cache.forget(epoch),
                 Work::Closed(run) => self.forget(run),
-                Work::LetGo(run) => drop(self.let_go(run)),
+                Work::Release(run) => drop(self.release_run(run)),
                 Work::Intruded(run) => self.intruded(run),
                 Work::MakeRoom => {}
                 Work::Query(run, name, input, reply) => {
@@ -164,7 +164,7 @@ impl Thread {
     fn claimed(&mut self, lease: TurnLease) {
         let run = lease.run;
         let Some(workflow) = self.workflows.find(&lease.name) else {
-            self.let_go(run);
+            self.release_run(run);
             return;
         };
         self.enter(run);
@@ -239,7 +239,7 @@ impl Thread {
             }
             // It was about to begin with this turn, and has not: or somebody will find it later.
             Err(Error::NotFound(_)) => {
-                self.let_go(run);
+                self.release_run(run);
             }
             // The store has refused it for a reason that will not go away by itself.
             Err(error) if !error.is_race() && !self.inner.stopping.is_cancelled() => {
@@ -251,7 +251,7 @@ impl Thread {
                     self.handle.shared.contend(run, self.inner.now());
                 }
                 tracing::debug!(%run, %error, "the turn was not written; it is replayed");
-                self.let_go(run);
+                self.release_run(run);
             }
         }
     }

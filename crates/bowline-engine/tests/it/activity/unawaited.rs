@@ -51,7 +51,7 @@ async fn an_outcome_that_nobody_awaits_costs_no_turn() {
         kept.has_begun(2).await;
         dropped.has_begun(1).await;
         go(&engine, run).await;
-        kept.let_go(2);
+        kept.finish(2);
         // Two ends, of which each has a start of its own, and one cancel.
         while count(&engine, run, "ActivityStarted").await < 3 {
             tokio::task::yield_now().await;

@@ -58,7 +58,7 @@ async fn n4_code_that_ignores_its_cancel_is_aborted_after_its_grace_period() {
         assert_eq!((line.rung, line.observed_at), (Some(Rung::Abort), None));
         assert_eq!(line.stopped_at, Some(stage.after(0)));
         other.has_begun(1).await;
-        other.let_go(1);
+        other.finish(1);
         assert_eq!(ending(&engine, next).await, RunEnding::Completed(None));
     })
     .await;
@@ -281,7 +281,7 @@ async fn a_ladder_that_is_not_needed_leaves_no_trace() {
         until(&engine, run, "TurnCompleted").await;
         let receipt = cancel(&engine, run).await;
         undo.has_begun(1).await;
-        undo.let_go(1);
+        undo.finish(1);
         comes_clean(&engine, receipt).await;
         stage.advance(3600);
         settle_down(&engine, run).await;
@@ -313,7 +313,7 @@ async fn a_clean_up_that_fails_is_a_failed_run() {
         let run = start(&engine, "undoes", "undoes-1").await;
         until(&engine, run, "TurnCompleted").await;
         let receipt = cancel(&engine, run).await;
-        undo.let_go(1);
+        undo.finish(1);
         let ended = ending(&engine, run).await;
         let RunEnding::Failed(failure, _) = &ended else { panic!("{ended:?}") };
         assert_eq!(failure.message, "cannot undo");

@@ -84,7 +84,7 @@ async fn r86_an_operators_cancel_reaches_the_running_code_and_the_workflow_goes_
         let ended = ended.live.ended().expect("it is over");
         let is_cancelled = matches!(&ended.outcome, Outcome::Cancelled(_, Rung::Signal, _));
         assert!(is_cancelled, "R85: a status of its own: {ended:?}");
-        probe.let_go(2);
+        probe.finish(2);
         assert_eq!(said(&engine, run).await, "completed, cancelled by ops, completed");
     })
     .await;
@@ -115,7 +115,7 @@ async fn k4_a_queued_activity_that_an_operator_cancels_never_starts() {
         let scheduled = targets(&engine, run, "ActivityScheduled").await;
         cancel_one(&engine, run, scheduled[2]).await;
         skipped(&engine, run).await;
-        probe.let_go(2);
+        probe.finish(2);
         assert_eq!(said(&engine, run).await, "completed, completed, cancelled by ops");
         assert_eq!((probe.begun(), probe.causes().len()), (2, 0));
     })
@@ -184,7 +184,7 @@ async fn r89_a_child_that_an_operator_cancels_ends_cancelled_and_its_parent_goes
         let ended = ending(&engine, cancelled).await;
         assert!(matches!(ended, RunEnding::Cancelled(..)), "{ended:?}");
         assert_eq!((probe.running(), probe.causes().len()), (1, 1), "the other is left alone");
-        probe.let_go(1);
+        probe.finish(1);
         assert_eq!(said(&engine, run).await, "ops");
     })
     .await;
@@ -211,7 +211,7 @@ async fn r83_what_is_over_can_be_cancelled_again_and_nothing_changes() {
         cancel_one(&engine, run, target).await;
         settle_down(&engine, run).await;
         assert_eq!(probe.causes().len(), 1, "the first cause stays");
-        probe.let_go(1);
+        probe.finish(1);
         until(&engine, run, "ActivityCompleted").await;
         within("the turn", until(&engine, run, "TurnCompleted")).await;
         cancel_one(&engine, run, target).await;

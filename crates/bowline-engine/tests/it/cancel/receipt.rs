@@ -50,7 +50,7 @@ async fn n1_a_receipt_has_a_time_for_every_hop() {
         probe.was_told(1).await;
         reaches(&engine, receipt, Phase::Observed).await;
         stage.advance(1);
-        probe.let_go(1);
+        probe.finish(1);
         let left = comes_clean(&engine, receipt).await;
         let after = |seconds| Some(begins.after(Duration::from_secs(seconds)));
         let row = left.receipt.as_ref().expect("the receipt itself");
@@ -115,7 +115,7 @@ async fn n1_each_phase_can_be_waited_for() {
         hear(4, || told(&waits)).await;
         settle_down(&engine, run).await;
         assert_eq!(told(&waits), 4, "its code still runs");
-        probe.let_go(1);
+        probe.finish(1);
         for wait in waits {
             let left = within("each phase", wait).await.expect("no panic");
             left.expect("the receipt is there");
@@ -136,7 +136,7 @@ async fn n8_a_second_cancel_has_its_own_receipt_and_disturbs_nothing() {
         let again = CancelRequest::new("me too", "bob");
         let second = engine.cancel(run, again).await.expect("it is taken");
         settle_down(&engine, run).await;
-        probe.let_go(1);
+        probe.finish(1);
         let left = comes_clean(&engine, first).await;
         assert_eq!(left.receipt.expect("it is there").cause.requested_by.as_str(), "alice");
         let left = comes_clean(&engine, second).await;
@@ -166,7 +166,7 @@ async fn a_cancel_that_is_sent_again_under_its_request_id_counts_once() {
             engine.cancel(run, request).await.expect("it is taken again"),
         ];
         probe.was_told(1).await;
-        probe.let_go(1);
+        probe.finish(1);
         for receipt in receipts {
             comes_clean(&engine, receipt).await;
         }
@@ -256,7 +256,7 @@ async fn a_cancel_of_a_run_that_nobody_can_run_waits_and_a_termination_ends_it()
         let receipt = cancel(&engine, run).await;
         let healthy = start(&engine, "fan", "fan-1").await;
         probe.has_begun(1).await;
-        probe.let_go(1);
+        probe.finish(1);
         assert_eq!(ending(&engine, healthy).await, RunEnding::Completed(None));
         let left = engine.receipt(receipt).await.expect("it is there");
         assert_eq!((left.phase(), left.runs[0].run), (Phase::Requested, run));
@@ -310,7 +310,7 @@ async fn h9_a_cancel_of_a_run_that_does_not_exist_is_an_error_and_wedges_nobody(
         }
         let run = start(&engine, "fan", "fan-1").await;
         probe.has_begun(2).await;
-        probe.let_go(2);
+        probe.finish(2);
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
         let missing = engine.receipt(bowline_core::ReceiptId(77)).await.unwrap_err();
         assert!(matches!(missing, Error::NotFound("receipt")), "{missing}");

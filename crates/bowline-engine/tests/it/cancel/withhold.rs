@@ -70,7 +70,7 @@ async fn no_retry_begins_before_the_cancel_is_decided() {
         let decision = undecided(&stage);
         let receipt = cancel(&engine, run).await;
         decision.reached().await;
-        probe.let_go(9);
+        probe.finish(9);
         within("the retry to wait", async {
             while engine.leftovers(run).await.expect("it reads").queued == 0 {
                 tokio::task::yield_now().await;
@@ -137,7 +137,7 @@ async fn what_is_shielded_begins_after_the_decision() {
         assert_eq!(probe.begun(), 0);
         decision.release();
         probe.has_begun(1).await;
-        probe.let_go(1);
+        probe.finish(1);
         comes_clean(&engine, receipt).await;
         assert_eq!(probe.causes(), [], "nobody has told it to stop");
     })

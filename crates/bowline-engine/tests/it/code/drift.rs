@@ -178,7 +178,7 @@ async fn r105_a_changed_winner_is_found() {
         let turned = order(stage.builder(), true).activity("work", probe.obeys());
         let turned = stage.process(turned).await;
         probe.has_begun(2).await;
-        probe.let_go(1);
+        probe.finish(1);
         let reason = parked(&turned.engine, run).await;
         assert!(reason.contains("work") && reason.contains("other"), "both sides: {reason}");
     })

@@ -97,7 +97,7 @@ async fn h12_a_run_goes_on_after_somebody_else_had_the_file() {
     let refused = place.passes("an answer", engine.signal(run, signal("go"))).await;
     let refused = refused.expect_err("who waits is told after a while");
     assert_eq!(refused.code(), "busy", "{refused}");
-    probe.let_go(1);
+    probe.finish(1);
     // Far more often than anybody tries for whom somebody waits.
     place.calls(Method::Commit, 20).await;
     assert!(engine.head(run).await.expect("it can be read").status.is_open());
@@ -131,7 +131,7 @@ async fn h9_a_full_disk_delays_what_runs_and_loses_nothing() {
     let refused = refused.expect_err("there is no room");
     assert_eq!(refused.code(), "read_only", "{refused}");
     assert!(refused.to_string().contains("no room"), "{refused}");
-    probe.let_go(1);
+    probe.finish(1);
     place.calls(Method::Commit, 20).await;
     assert!(engine.head(run).await.expect("it can be read").status.is_open());
     store.limit(None).await.expect("there is room again");

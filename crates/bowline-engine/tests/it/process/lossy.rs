@@ -69,7 +69,7 @@ async fn i5_a_deaf_engine_gets_everything_done() {
             .activity("work", probe.answers(fails_once))
             .up()
             .await;
-        probe.let_go(2);
+        probe.finish(2);
         let run = start(&engine, "all", "all-1").await;
         engine.signal(run, signal("go")).await.expect("the signal is taken");
         passes_until(&stage, "the run to close", async || is_closed(&engine, run).await).await;
@@ -257,7 +257,7 @@ async fn h10_an_outage_cancels_nothing_and_loses_no_result() {
         }
         assert_eq!((probe.running(), probe.causes()), (1, Vec::new()), "nobody told it to stop");
         stage.gates.cut(false);
-        probe.let_go(1);
+        probe.finish(1);
         passes_until(&stage, "the run to close", async || is_closed(&engine, run).await).await;
         let (_, ending) = engine.outcome(run).await.expect("it has ended");
         assert!(matches!(ending, RunEnding::Completed(_)), "{ending:?}");

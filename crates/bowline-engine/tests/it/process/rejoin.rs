@@ -88,7 +88,7 @@ async fn whoever_was_given_up_stops_its_code_and_enters_again() {
         probe.has_begun(2).await;
         assert_eq!((probe.running(), probe.attempts().len()), (1, 2), "one after the other");
         assert_eq!(engine.metrics().rejoins, 1);
-        probe.let_go(1);
+        probe.finish(1);
         until(&engine, run, "ActivityCompleted").await;
         go(&engine, run).await;
         let ended = within("whoever waited", waits).await.expect("no panic").expect("an end");
@@ -113,11 +113,11 @@ async fn nobody_enters_again_beside_code_that_still_runs() {
         stage::settle_down(engine, run).await;
         assert_eq!((engine.metrics().rejoins, probe.begun()), (0, 1), "its code has not ended");
         // It completes after all: too late, since the attempt is not its own any more.
-        probe.let_go(1);
+        probe.finish(1);
         has_entered_again(engine, 1).await;
         probe.has_begun(2).await;
         let receipt = cancel(engine, run).await;
-        probe.let_go(1);
+        probe.finish(1);
         comes_clean(engine, receipt).await;
         assert!(probe.attempts().len() == 2, "{:?}", probe.attempts());
     })
@@ -133,7 +133,7 @@ async fn a_turn_of_the_lost_epoch_changes_nothing() {
         let only = process(&stage, work(10, 5), probe.obeys()).await;
         let engine = &only.engine;
         let run = start(engine, "one", "one-1").await;
-        probe.let_go(1);
+        probe.finish(1);
         until(engine, run, "ActivityCompleted").await;
         let commit = stage.gates.hold(Method::Commit, When::Before, any);
         go(engine, run).await;
@@ -172,7 +172,7 @@ async fn what_was_claimed_by_the_lost_epoch_never_begins() {
         claim.release();
         probe.has_begun(1).await;
         assert_eq!(probe.attempts(), ["attempt 2"]);
-        probe.let_go(1);
+        probe.finish(1);
         until(engine, run, "ActivityCompleted").await;
         go(engine, run).await;
         ending(engine, run).await;
@@ -218,7 +218,7 @@ async fn it_can_be_given_up_any_number_of_times() {
             has_entered_again(engine, times as u64).await;
         }
         probe.has_begun(5).await;
-        probe.let_go(1);
+        probe.finish(1);
         until(engine, run, "ActivityCompleted").await;
         go(engine, run).await;
         assert_eq!(ending(engine, run).await, said("\"done\""));
@@ -251,7 +251,7 @@ async fn nobody_enters_again_beside_code_that_is_past_its_limit() {
         let left = engine.receipt(receipt).await.expect("it is there");
         assert_eq!((probe.running(), left.phase()), (1, Phase::Settled), "{left:#?}");
         assert_eq!(engine.metrics().rejoins, 0, "its code has not ended");
-        probe.let_go(1);
+        probe.finish(1);
         has_entered_again(engine, 1).await;
         comes_clean(engine, receipt).await;
     })

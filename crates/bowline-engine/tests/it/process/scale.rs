@@ -330,7 +330,7 @@ async fn r100_a_hundred_busy_runs_are_cancelled_together_and_every_slot_is_free(
         }
         let after = start(&engine, "next", "next-1").await;
         next.has_begun(SLOTS).await;
-        next.let_go(SLOTS);
+        next.finish(SLOTS);
         assert_eq!(ending(&engine, after).await, RunEnding::Completed(None));
     })
     .await;

@@ -75,13 +75,13 @@ async fn an_attempt_that_has_ended_and_stands_again_is_tried_again() {
     let run = start(&engine, "asks", "one").await;
     probe.has_begun(1).await;
     let standby = store.standby();
-    probe.let_go(1);
+    probe.finish(1);
     until(&engine, run, "ActivityCompleted").await;
     idle(&engine, run).await;
     store.promote(&standby);
     // Nobody says anything to the run: it is found that it waits for what is not coming.
     probe.has_begun(2).await;
-    probe.let_go(1);
+    probe.finish(1);
     until(&engine, run, "ActivityCompleted").await;
     engine.signal(run, signal("go")).await.expect("the signal is taken");
     assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
@@ -119,7 +119,7 @@ async fn begun_anew(probe: &Probe, code: Arc<dyn ActivityCode>) -> (Engine, RunI
 async fn code_of_which_the_standby_has_not_heard_is_told_to_stop() {
     let probe = Probe::new();
     let (engine, run) = begun_anew(&probe, probe.obeys()).await;
-    probe.let_go(1);
+    probe.finish(1);
     let done = RunEnding::Completed(Some(Payload::json("\"done\"")));
     assert_eq!(ending(&engine, run).await, done);
 }
@@ -131,12 +131,12 @@ async fn an_attempt_that_begins_again_beside_itself_can_be_cancelled() {
     let probe = Probe::new();
     let (engine, run) = begun_anew(&probe, probe.completes_late()).await;
     assert_eq!(probe.attempts(), ["attempt 1", "attempt 1"]);
-    probe.let_go(1);
+    probe.finish(1);
     probe.has_ended(1).await;
     let request = CancelRequest::new("enough", "test");
     engine.cancel(run, request).await.expect("the request is taken");
     probe.was_told(2).await;
-    probe.let_go(1);
+    probe.finish(1);
     probe.has_ended(2).await;
     ending(&engine, run).await;
 }

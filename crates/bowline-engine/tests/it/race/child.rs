@@ -148,7 +148,7 @@ async fn the_policy_of_a_child_decides_what_a_terminated_parent_leaves() {
         assert_eq!(named, [child]);
         assert_eq!((probe.running(), probe.causes().len()), (1, 0), "it goes on");
         assert!(engine.orphans().await.expect("they are listed").is_empty());
-        probe.let_go(1);
+        probe.finish(1);
         ending(&engine, child).await;
         comes_clean(&engine, receipt).await;
     })

@@ -149,7 +149,7 @@ async fn a_failure_that_is_reported_after_the_cancel_is_not_retried() {
     stage::each(async |stage| {
         let (probe, engine, run) = failing(&stage).await;
         let settle = stage.gates.hold(Method::Settle, When::Before, any);
-        probe.let_go(1);
+        probe.finish(1);
         settle.reached().await;
         let receipt = cancel(&engine, run).await;
         reaches(&engine, receipt, Phase::Decided).await;
@@ -168,7 +168,7 @@ async fn a_retry_that_waits_when_the_cancel_is_decided_never_comes() {
     stage::each(async |stage| {
         let (probe, engine, run) = failing(&stage).await;
         let settled = stage.gates.hold(Method::Settle, When::After, any);
-        probe.let_go(1);
+        probe.finish(1);
         settled.reached().await;
         settled.release();
         let receipt = cancel(&engine, run).await;
@@ -187,7 +187,7 @@ async fn a_retry_that_is_claimed_when_the_cancel_is_decided_is_never_polled() {
         let (probe, engine, run) = failing(&stage).await;
         let settled = stage.gates.hold(Method::Settle, When::After, any);
         let claim = stage.gates.hold(Method::ClaimActivities, When::After, claimed_attempt(2));
-        probe.let_go(1);
+        probe.finish(1);
         settled.reached().await;
         settled.release();
         settle_down(&engine, run).await;
@@ -214,7 +214,7 @@ async fn retries_that_wait_under_a_mark_never_come() {
         let engine = builder.activity("work", probe.answers(no)).up().await;
         let run = start(&engine, "fan", "fan-1").await;
         probe.has_begun(100).await;
-        probe.let_go(100);
+        probe.finish(100);
         probe.has_ended(100).await;
         // Every end stands on its row when nothing of the run is in a worker's hands.
         while engine.leftovers(run).await.expect("it is there").queued < 100 {

@@ -258,7 +258,7 @@ async fn r64_a_result_that_arrives_after_the_close_changes_nothing() {
         probe.has_begun(1).await;
         let settle =
             stage.gates.hold(Method::Settle, When::Before, |call| matches!(call, Call::Settle(_)));
-        probe.let_go(1);
+        probe.finish(1);
         settle.reached().await;
         engine.signal(run, signal("go")).await.expect("the signal is taken");
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));

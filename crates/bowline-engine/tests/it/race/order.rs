@@ -74,7 +74,7 @@ async fn a_signal_beside_the_commit_of_an_end_is_heard_first() {
         let probe = Probe::new();
         let (engine, run) = listening(&stage, &probe).await;
         let end = stage.gates.hold(Method::Commit, When::Before, commit(carries));
-        probe.let_go(1);
+        probe.finish(1);
         end.reached().await;
         engine.signal(run, signal("first")).await.expect("the signal is taken");
         end.release();
@@ -92,7 +92,7 @@ async fn a_signal_that_nobody_was_told_of_is_heard_first() {
         let (engine, run) = listening(&stage, &probe).await;
         stage.gates.lose(Lost::Everything);
         engine.signal(run, signal("first")).await.expect("the signal is taken");
-        probe.let_go(1);
+        probe.finish(1);
         probe.has_ended(1).await;
         settle_down(&engine, run).await;
         stage.gates.lose(Lost::Nothing);

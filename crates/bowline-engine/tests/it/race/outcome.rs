@@ -118,7 +118,7 @@ async fn result_then_cancel_is_a_result() {
         let probe = Probe::new();
         let code = probe.answers(|_| Ok(Some(seven())));
         let (engine, run) = asks(&stage, work(10, 5), code).await;
-        probe.let_go(1);
+        probe.finish(1);
         until(&engine, run, "ActivityCompleted").await;
         stop(&engine, run).await;
         ends_as(&engine, run, "completed 7").await;
@@ -136,7 +136,7 @@ async fn r66_cancel_then_the_report_of_a_result_is_a_result() {
         let code = probe.speaks_and_answers(|_| Ok(Some(seven())));
         let (engine, run) = asks(&stage, work(10, 5), code).await;
         let settle = stage.gates.hold(Method::Settle, When::Before, any);
-        probe.let_go(1);
+        probe.finish(1);
         settle.reached().await;
         let decided = stage.gates.hold(Method::Commit, When::After, cancelling);
         stop(&engine, run).await;
@@ -161,7 +161,7 @@ async fn r66_cancel_after_the_outcome_was_enqueued_is_a_result() {
         stop(&engine, run).await;
         commit.reached().await;
         let settled = stage.gates.hold(Method::Settle, When::After, any);
-        probe.let_go(1);
+        probe.finish(1);
         settled.reached().await;
         settled.release();
         commit.release();
@@ -179,7 +179,7 @@ async fn r65_cancel_then_result_is_a_late_success_for_who_waits() {
         probe.has_begun(1).await;
         stop(&engine, run).await;
         probe.was_told(1).await;
-        probe.let_go(1);
+        probe.finish(1);
         ends_as(&engine, run, "completed \"late\"").await;
     })
     .await;
@@ -205,7 +205,7 @@ async fn cancel_then_the_report_of_an_untold_failure_is_a_failure() {
         let code = probe.answers(|_| Err(Failure::new("no")));
         let (engine, run) = asks(&stage, work(10, 5), code).await;
         let settle = stage.gates.hold(Method::Settle, When::Before, any);
-        probe.let_go(1);
+        probe.finish(1);
         settle.reached().await;
         let decided = stage.gates.hold(Method::Commit, When::After, cancelling);
         stop(&engine, run).await;
@@ -229,7 +229,7 @@ async fn k5_abandon_then_result_is_a_late_result() {
         probe.was_told(1).await;
         stage.passes(10).await;
         ends_as(&engine, run, "cancelled Requested Abandon").await;
-        probe.let_go(1);
+        probe.finish(1);
         assert_eq!(late(&engine, run).await, late_success());
     })
     .await;
@@ -247,7 +247,7 @@ async fn abandon_beside_result_keeps_the_order() {
         let settle = stage.gates.hold(Method::Settle, When::Before, any);
         stage.passes(10).await;
         settle.reached().await;
-        probe.let_go(1);
+        probe.finish(1);
         probe.has_ended(1).await;
         settle_down(&engine, run).await;
         settle.release();
@@ -267,7 +267,7 @@ async fn timeout_then_result_is_a_late_result() {
         stage.passes(5).await;
         until(&engine, run, "ActivityTimedOut").await;
         assert!(row(&engine, run).await.unseen.may_run(), "its code is known to run on");
-        probe.let_go(1);
+        probe.finish(1);
         stop(&engine, run).await;
         ends_as(&engine, run, "timed out StartToClose").await;
         assert_eq!(late(&engine, run).await, late_success());

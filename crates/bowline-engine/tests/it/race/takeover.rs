@@ -60,7 +60,7 @@ async fn the_old_holders_commit_changes_nothing() {
         let seven = |_: &_| Ok(Some(Payload::json("7")));
         let first = process(&stage, work(10, 5), old.answers(seven)).await;
         let run = start(&first.engine, "one", "one-1").await;
-        old.let_go(1);
+        old.finish(1);
         until(&first.engine, run, "ActivityCompleted").await;
         let commit = stage.gates.hold(Method::Commit, When::Before, any);
         go(&first.engine, run).await;
@@ -94,7 +94,7 @@ async fn the_old_holders_result_changes_nothing() {
         let run = start(&first.engine, "one", "one-1").await;
         old.has_begun(1).await;
         let settle = stage.gates.hold(Method::Settle, When::Before, any);
-        old.let_go(1);
+        old.finish(1);
         settle.reached().await;
         stage.reopen();
         let second = process(&stage, work(10, 5), new.speaks_and_answers(says("\"new\""))).await;
@@ -106,7 +106,7 @@ async fn the_old_holders_result_changes_nothing() {
         let read = Read { activities_max: 1, ..Read::head(RunKey::Run(run)) };
         let row = second.engine.read(read).await.expect("it is there").activities.remove(0);
         assert!(row.live.started().is_some(), "the new attempt is still out: {row:?}");
-        new.let_go(1);
+        new.finish(1);
         until(&second.engine, run, "ActivityCompleted").await;
         go(&second.engine, run).await;
         let ended = RunEnding::Completed(Some(Payload::json("\"new\"")));
@@ -137,7 +137,7 @@ async fn k1_the_old_holders_heartbeat_changes_nothing_and_its_code_is_told() {
         let stopped = within("the old engine to stop", first.engine.outcome(run)).await;
         assert!(stopped.is_err(), "{stopped:?}");
         assert_eq!((new.running(), new.causes().len()), (1, 0), "the new attempt is left alone");
-        new.let_go(1);
+        new.finish(1);
         until(&second.engine, run, "ActivityCompleted").await;
         go(&second.engine, run).await;
         ending(&second.engine, run).await;
@@ -161,7 +161,7 @@ async fn a_started_attempt_whose_process_dies_before_its_first_poll_is_tried_aga
         stage.reopen();
         let second = process(&stage, work(10, 5), new.obeys()).await;
         new.has_begun(1).await;
-        new.let_go(1);
+        new.finish(1);
         until(&second.engine, run, "ActivityCompleted").await;
         let (attempt, lost) = winner(&second.engine, run).await;
         assert_eq!((attempt, lost.map(|lost| lost.kind)), (2, Some("worker_lost".to_owned())));
@@ -283,7 +283,7 @@ async fn h14_an_engine_that_closes_lets_go_of_everything() {
         assert_eq!(head.expect("it is there").head.holder, None);
         let second = process(&stage, work(1, 1), new.obeys()).await;
         new.has_begun(1).await;
-        new.let_go(1);
+        new.finish(1);
         until(&second.engine, run, "ActivityCompleted").await;
         let (attempt, lost) = winner(&second.engine, run).await;
         assert_eq!((attempt, lost), (2, None), "nothing was lost");

@@ -59,7 +59,7 @@ async fn a_commit_that_starts_an_attempt_starts_it_once() {
         .await;
         let run = engine.current("fan-1").await.expect("it is there").run;
         probe.has_begun(1).await;
-        probe.let_go(1);
+        probe.finish(1);
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
         assert_eq!(probe.attempts(), ["attempt 1"]);
     })
@@ -126,7 +126,7 @@ async fn a_start_starts_once() {
         let started = within("the start", starting).await.expect("it does not panic");
         let run = started.expect("its own run does not stand in its way");
         assert_eq!(engine.current("fan-1").await.expect("it is there").run, run);
-        probe.let_go(1);
+        probe.finish(1);
         ending(&engine, run).await;
         assert_eq!(probe.begun(), 1);
     })
@@ -201,7 +201,7 @@ async fn a_result_is_settled_once() {
         let engine = fan(&stage, &probe).await;
         let run = start(&engine, "fan", "fan-1").await;
         probe.has_begun(1).await;
-        unknown_twice(&stage, Method::Commit, ending_one, async { probe.let_go(1) }).await;
+        unknown_twice(&stage, Method::Commit, ending_one, async { probe.finish(1) }).await;
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
         let kinds = kinds(&engine, run).await;
         assert_eq!(kinds.iter().filter(|kind| **kind == "ActivityCompleted").count(), 1);
@@ -220,7 +220,7 @@ async fn a_result_that_is_reported_alone_is_settled_once() {
         stage.rests().await;
         let run = start(&engine, "fan", "fan-1").await;
         probe.has_begun(1).await;
-        unknown_twice(&stage, Method::Settle, any, async { probe.let_go(1) }).await;
+        unknown_twice(&stage, Method::Settle, any, async { probe.finish(1) }).await;
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
         let kinds = kinds(&engine, run).await;
         assert_eq!(kinds.iter().filter(|kind| **kind == "ActivityCompleted").count(), 1);
@@ -238,11 +238,11 @@ async fn a_failure_is_counted_once() {
         let engine = builder.activity("work", probe.answers(no)).up().await;
         let run = start(&engine, "fan", "fan-1").await;
         probe.has_begun(1).await;
-        unknown_twice(&stage, Method::Settle, any, async { probe.let_go(1) }).await;
+        unknown_twice(&stage, Method::Settle, any, async { probe.finish(1) }).await;
         settle_down(&engine, run).await;
         stage.advance(60);
         probe.has_begun(2).await;
-        probe.let_go(1);
+        probe.finish(1);
         assert!(matches!(ending(&engine, run).await, RunEnding::Failed(..)));
         assert_eq!(probe.attempts(), ["attempt 1", "attempt 2"]);
     })
@@ -260,7 +260,7 @@ async fn a_stop_is_settled_once_and_is_not_late() {
         probe.has_begun(1).await;
         let receipt = cancel(&engine, run).await;
         probe.was_told(1).await;
-        unknown_twice(&stage, Method::Settle, any, async { probe.let_go(1) }).await;
+        unknown_twice(&stage, Method::Settle, any, async { probe.finish(1) }).await;
         let left = comes_clean(&engine, receipt).await;
         assert!(!left.attempts[0].late, "its own report is not a late one: {left:#?}");
     })
@@ -307,7 +307,7 @@ async fn an_attempt_whose_starting_commit_is_lost_in_a_conflict_is_not_stuck() {
         stage.store().commit(vec![other]).await.remove(0).expect("it is harmless");
         stage.pauses(20).await;
         probe.has_begun(1).await;
-        probe.let_go(1);
+        probe.finish(1);
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
         assert_eq!(probe.attempts(), ["attempt 2"], "the first one was never polled");
     })
@@ -339,7 +339,7 @@ async fn what_a_claim_took_whose_answer_was_lost_is_found_again() {
         engine.configure(QUEUE, stage::slots(2)).expect("the queue is known");
         stage.pauses(20).await;
         probe.has_begun(2).await;
-        probe.let_go(3);
+        probe.finish(3);
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
         assert_eq!(probe.begun(), 3, "each was polled once");
     })
@@ -386,7 +386,7 @@ async fn what_a_lost_claim_took_of_detached_work_is_found_again() {
         engine.configure(QUEUE, stage::slots(2)).expect("the queue is known");
         stage.pauses(20).await;
         probe.has_begun(1).await;
-        probe.let_go(1);
+        probe.finish(1);
         within("everything to end", async {
             while engine.leftovers(run).await.expect("it is there").phase() < Phase::Clean {
                 tokio::task::yield_now().await;
@@ -424,7 +424,7 @@ async fn a_report_of_an_earlier_fence_changes_nothing() {
         assert_eq!((settled.step, settled.message), (Step::Stale, None));
         let after = engine.read(read).await.expect("it is there").activities.remove(0);
         assert_eq!(after.live, row.live);
-        probe.let_go(1);
+        probe.finish(1);
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(None));
     })
     .await;

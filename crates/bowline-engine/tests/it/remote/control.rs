@@ -161,7 +161,7 @@ async fn r20_renewals_fall_silent_when_the_activity_is_over() {
         }
         renewals(&stage, before + 3).await;
         assert_eq!(stage.gates.renewed()[before..before + 3], [1, 1, 1]);
-        doomed.let_go(1);
+        doomed.finish(1);
         comes_clean(&engine, receipt).await;
         let before = stage.gates.renewed().len();
         for _ in 0..3 {

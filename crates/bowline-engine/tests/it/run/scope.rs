@@ -81,7 +81,7 @@ async fn nested_clean_ups_wait_for_running_code_and_come_from_the_inside() {
         probe.was_told(1).await;
         settle_down(&engine, run).await;
         assert_eq!(undone.steps(), [], "it has not stopped yet");
-        probe.let_go(1);
+        probe.finish(1);
         let left = comes_clean(&engine, receipt).await;
         assert_eq!(undone.steps(), quoted(&["inner", "outer"]));
         assert_eq!(left.runs[0].status, Status::Cancelled);
@@ -136,7 +136,7 @@ async fn n9_a_clean_up_is_told_what_became_of_everything() {
         for probe in [&late, &stops, &stays] {
             probe.was_told(1).await;
         }
-        late.let_go(1);
+        late.finish(1);
         late.has_ended(1).await;
         settle_down(&engine, run).await;
         assert_eq!(undone.steps(), [], "one of them has not climbed its whole ladder");
@@ -150,7 +150,7 @@ async fn n9_a_clean_up_is_told_what_became_of_everything() {
         assert_eq!(names(&stopped.cancelled), ["stops "]);
         assert_eq!(names(&stopped.abandoned), ["stays "]);
         assert!(matches!(&stopped.why, Ended::Cancelled(_)), "{:?}", stopped.why);
-        stays.let_go(1);
+        stays.finish(1);
         comes_clean(&engine, receipt).await;
     })
     .await;
@@ -178,7 +178,7 @@ async fn a_shield_that_a_select_drops_is_finished() {
         let status = engine.head(run).await.expect("it is there").status;
         assert_eq!((status, probe.running()), (Status::Running, 1), "the run stays for it");
         assert_eq!(probe.causes(), [], "nobody has told it to stop");
-        probe.let_go(1);
+        probe.finish(1);
         assert_eq!(ending(&engine, run).await, RunEnding::Completed(Some(Payload::json("1"))));
         assert!(kinds(&engine, run).await.contains(&"ActivityCompleted"));
     })
@@ -203,7 +203,7 @@ async fn a_cancel_waits_for_what_is_shielded() {
         let left = reaches(&engine, receipt, Phase::Decided).await;
         settle_down(&engine, run).await;
         assert_eq!((left.phase(), probe.causes().len()), (Phase::Decided, 0));
-        probe.let_go(1);
+        probe.finish(1);
         let left = comes_clean(&engine, receipt).await;
         assert_eq!(left.runs[0].status, Status::Cancelled);
     })

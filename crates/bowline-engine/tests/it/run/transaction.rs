@@ -55,7 +55,7 @@ async fn n12_a_prepared_cancel_has_a_receipt_like_any_other() {
     engine.posted(&posted.expect("it is delivered"));
     let receipt = receipt.expect("it is delivered");
     probe.was_told(1).await;
-    probe.let_go(1);
+    probe.finish(1);
     let left = comes_clean(&engine, receipt).await;
     assert_eq!(left.receipt.expect("the receipt itself").cause.requested_by.as_str(), "alice");
     assert_eq!(engine.head(run).await.unwrap().status, Status::Cancelled);

@@ -161,8 +161,8 @@ impl Probe {
         self.0.go.acquire().await.expect("it is never closed").forget();
     }
 
-    /// Lets so many attempts go.
-    pub(crate) fn let_go(&self, count: usize) {
+    /// Lets so many attempts finish.
+    pub(crate) fn finish(&self, count: usize) {
         self.0.go.add_permits(count);
     }
 

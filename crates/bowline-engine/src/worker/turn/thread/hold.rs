@@ -97,7 +97,7 @@ impl Thread {
 
     pub(super) fn stop(&mut self) {
         for run in self.cache.runs() {
-            self.let_go(run);
+            self.release_run(run);
         }
         for (run, held) in self.handle.shared.take_all() {
             let inner = self.inner.clone();
@@ -112,7 +112,7 @@ impl Thread {
     }
 
     /// Somebody else may have the run's next turn. False if it was not held any more.
-    pub(super) fn let_go(&mut self, run: RunId) -> bool {
+    pub(super) fn release_run(&mut self, run: RunId) -> bool {
         self.cache.remove(run);
         let Some(held) = self.handle.shared.take(run) else { return false };
         let inner = self.inner.clone();
