@@ -23,11 +23,11 @@ pub use start::{Begin, begin_run, begin_run_with, check};
 /// One message becomes events. Under native rules an outcome does not insist on a turn: perhaps
 /// nobody waits for it.
 pub(crate) fn message(draft: &mut Draft, received: &Received) {
-    let insisted = draft.wants_turn;
+    let insisted = draft.insists;
     take(draft, received);
     let gently = received.message.is_outcome() && !draft.state.rules().outcomes_insist();
-    if gently && draft.wants_turn && !insisted {
-        (draft.wants_turn, draft.told) = (false, true);
+    if gently && draft.insists && !insisted {
+        (draft.insists, draft.told) = (false, true);
     }
 }
 
@@ -46,8 +46,8 @@ fn take(draft: &mut Draft, received: &Received) {
         Message::RefuseExternal(id, why) => external::refused(draft, at, *id, *why),
         Message::Update(request) => update::admit(draft, at, request),
         Message::CancelOne(target, cause) => cancel::one(draft, at, *target, cause),
-        Message::Wake => draft.wants_turn = true,
-        Message::TimeOut(RunAlarm::Delay) => draft.wants_turn |= draft.state.delayed,
+        Message::Wake => draft.insists = true,
+        Message::TimeOut(RunAlarm::Delay) => draft.insists |= draft.state.delayed,
         Message::TimeOut(RunAlarm::Deadline) => cancel::deadline(draft, at),
         Message::TimeOut(RunAlarm::Turn(scheduled, attempt)) => {
             turn::time_out(draft, at, *scheduled, *attempt);

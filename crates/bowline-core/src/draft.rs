@@ -28,7 +28,7 @@ pub struct Draft {
     pub(crate) consumed: Number,
     pub(crate) forgotten: Vec<Number>,
     /// Something happened that the run's code should see.
-    pub(crate) wants_turn: bool,
+    pub(crate) insists: bool,
     /// Native rules: an outcome came in, and perhaps the run's code waits for it.
     pub(crate) told: bool,
     /// Native rules: notes for the next `TurnScheduled`, or for the event that closes the run.
@@ -90,7 +90,7 @@ impl Draft {
             effects: Vec::new(),
             consumed,
             forgotten: Vec::new(),
-            wants_turn: false,
+            insists: false,
             told: false,
             notes: Vec::new(),
             skipped: Ranges::default(),
@@ -136,13 +136,13 @@ impl Draft {
 
     /// Whether something happened that the run's code should see.
     pub fn wants_turn(&self) -> bool {
-        self.wants_turn || self.told
+        self.insists || self.told
     }
 
     /// Whether there must be a turn, whatever the run's code waits for. Otherwise all that came in
     /// were outcomes: if nobody waits for any of them, they need no turn of their own.
     pub fn insists(&self) -> bool {
-        self.wants_turn
+        self.insists
     }
 
     /// Activities that are over now without ever having started, and have no event of their own.
@@ -209,7 +209,7 @@ impl Draft {
             forgotten: self.forgotten,
             successor: self.successor,
             delete: self.delete,
-            wants_turn: self.wants_turn || self.told,
+            wants_turn: self.insists || self.told,
         }
     }
 

@@ -145,7 +145,7 @@ pub(super) fn end(draft: &mut Draft, at: Time, end: &EndActivity) {
         outcome => (by_itself(end, started, outcome), Vec::new()),
     };
     draft.record_at(at, kind, notes, None);
-    draft.wants_turn = true;
+    draft.insists = true;
 }
 
 /// The event of an outcome that is no cancel.
@@ -182,7 +182,7 @@ pub(super) fn skip(draft: &mut Draft, at: Time, ranges: &Ranges) {
     if open.is_empty() {
         return;
     }
-    draft.wants_turn = true;
+    draft.insists = true;
     if !draft.state.rules().skipped_get_events() {
         draft.skipped = draft.skipped.and(&open);
         return;

@@ -25,7 +25,7 @@ pub(super) fn cancel(draft: &mut Draft, at: Time, cancel: &Cancel) {
         draft.arm_run(at.after(ladder.terminate_after.0), RunAlarm::Ladder);
     }
     // Even if its first turn is delayed: a cancel cuts that short.
-    draft.wants_turn = true;
+    draft.insists = true;
 }
 
 /// The run's deadline has passed: a cancel like any other, with clean-up.
@@ -94,7 +94,7 @@ pub(super) fn one(draft: &mut Draft, at: Time, target: EventId, cause: &Cause) {
     }
     if draft.state.rules().decisions_are_noted() {
         draft.notes.push(Note::CancelledOne(target, cause.clone()));
-        draft.wants_turn = true;
+        draft.insists = true;
     }
 }
 

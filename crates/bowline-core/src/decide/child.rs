@@ -123,7 +123,7 @@ pub(super) fn began(draft: &mut Draft, at: Time, child: EventId) {
         name: open.name.clone(),
     };
     draft.record_at(at, event, Vec::new(), None);
-    draft.wants_turn = true;
+    draft.insists = true;
 }
 
 pub(super) fn refused(draft: &mut Draft, at: Time, child: EventId, refusal: ChildRefusal) {
@@ -132,7 +132,7 @@ pub(super) fn refused(draft: &mut Draft, at: Time, child: EventId, refusal: Chil
     let (workflow_id, name) = (open.workflow_id.clone(), open.name.clone());
     let event = ChildStartFailed { child, refusal, workflow_id, name, turn: open.turn };
     draft.record_at(at, event, Vec::new(), None);
-    draft.wants_turn = true;
+    draft.insists = true;
 }
 
 pub(super) fn end(draft: &mut Draft, at: Time, end: &EndChild) {
@@ -165,7 +165,7 @@ pub(super) fn end(draft: &mut Draft, at: Time, end: &EndChild) {
         RunEnding::Continued(_) => return,
     };
     draft.record_at(at, kind, notes, None);
-    draft.wants_turn = true;
+    draft.insists = true;
 }
 
 /// Native rules: the run's code dropped a child.

@@ -266,7 +266,7 @@ fn close(draft: &mut Draft, closing: Closing, event: impl Into<EventKind>) {
     }
     let begins_at = draft.record.begins_at;
     draft.record = TurnRecord { begins_at, ..TurnRecord::default() };
-    (draft.wants_turn, draft.told) = (false, false);
+    (draft.insists, draft.told) = (false, false);
     draft.record_at(closing.time, event, notes, closing.wire);
 }
 

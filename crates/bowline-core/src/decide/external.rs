@@ -95,7 +95,7 @@ pub(super) fn done(draft: &mut Draft, at: Time, initiated: EventId) {
         false => ExternalSignalled { initiated, target }.into(),
     };
     draft.record_at(at, kind, Vec::new(), None);
-    draft.wants_turn = true;
+    draft.insists = true;
 }
 
 pub(super) fn refused(draft: &mut Draft, at: Time, initiated: EventId, refusal: ExternalRefusal) {
@@ -106,7 +106,7 @@ pub(super) fn refused(draft: &mut Draft, at: Time, initiated: EventId, refusal: 
         false => ExternalSignalFailed { initiated, target, refusal, turn }.into(),
     };
     draft.record_at(at, kind, Vec::new(), None);
-    draft.wants_turn = true;
+    draft.insists = true;
 }
 
 fn post(

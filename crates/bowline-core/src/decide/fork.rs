@@ -57,7 +57,7 @@ pub fn fork(
     reopen(&mut draft, prefix);
     let wake = !draft.state.rules().turns_wait();
     if !wake {
-        draft.wants_turn = true;
+        draft.insists = true;
         decide::turn::schedule(&mut draft);
     }
     Ok(birth(draft, prefix.to_vec(), wake, Reuse::Allow, Link::None))

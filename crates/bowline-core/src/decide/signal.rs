@@ -16,7 +16,7 @@ pub(super) fn signal(draft: &mut Draft, at: Time, signal: &Signal) {
         external: signal.external.clone(),
     };
     draft.record_at(at, event, Vec::new(), signal.wire.clone());
-    draft.wants_turn |= !draft.state.delayed;
+    draft.insists |= !draft.state.delayed;
 }
 
 #[cfg(test)]

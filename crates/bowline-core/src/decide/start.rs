@@ -98,7 +98,7 @@ pub fn begin_run_with(begin: Begin, worker: Option<StartTurn>) -> (Birth, Option
     let delayed = draft.state.delayed;
     draft.record.begins_at = delayed.then_some(draft.state.since);
     if turns_wait && !delayed {
-        draft.wants_turn = true;
+        draft.insists = true;
         decide::turn::schedule(&mut draft);
     }
     let token = worker.and_then(|worker| draft.start_turn(worker).ok());

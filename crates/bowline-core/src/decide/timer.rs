@@ -41,7 +41,7 @@ pub(super) fn fire(draft: &mut Draft, at: Time, timer: EventId) {
     let Some(open) = draft.state.timers.get(&timer) else { return };
     let event = TimerFired { timer, id: open.id.clone() };
     draft.record_at(at, event, Vec::new(), None);
-    draft.wants_turn = true;
+    draft.insists = true;
 }
 
 /// The run's own code unsets a timer.
@@ -90,7 +90,7 @@ pub(super) fn cancel_by_operator(draft: &mut Draft, at: Time, timer: EventId, ca
     let event = TimerCancelled { timer, id: open.id.clone(), turn: EventId(0), worker };
     draft.record_at(at, event, vec![Note::Cause(cause.clone())], None);
     draft.effect(Effect::Disarm(alarm));
-    draft.wants_turn = true;
+    draft.insists = true;
 }
 
 #[cfg(test)]

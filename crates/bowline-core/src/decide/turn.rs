@@ -128,7 +128,7 @@ impl Draft {
         for command in commands {
             super::command(self, command.into(), turn)?;
         }
-        (self.wants_turn, self.told) = (false, false);
+        (self.insists, self.told) = (false, false);
         super::close::bound(self);
         Ok(())
     }

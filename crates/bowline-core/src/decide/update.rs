@@ -27,7 +27,7 @@ pub(super) fn admit(draft: &mut Draft, at: Time, request: &UpdateRequest) {
         true => {
             let event = UpdateAdmitted { request: request.clone() };
             draft.record_at(at, event, Vec::new(), None);
-            draft.wants_turn |= !draft.state.delayed;
+            draft.insists |= !draft.state.delayed;
         }
         false => draft.record.admitted.push(request.clone()),
     }

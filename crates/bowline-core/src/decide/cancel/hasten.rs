@@ -33,7 +33,7 @@ pub(super) fn run(draft: &mut Draft, at: Time, cause: &Cause) {
         let cause = Cause { ladders: Some(Box::new(after)), ..cause.clone() };
         draft.notes.retain(|note| !matches!(note, Note::Hastened(_)));
         draft.notes.push(Note::Hastened(cause));
-        draft.wants_turn = true;
+        draft.insists = true;
     }
 }
 

@@ -47,9 +47,9 @@ impl Draft {
             if !is_heartbeat(&answer) {
                 update::ignored(self);
             }
-            self.wants_turn = false;
+            self.insists = false;
             intake::flush(self, inbox);
-            self.wants_turn |= answer.again;
+            self.insists |= answer.again;
             close::bound(self);
             next(self, answer.again);
         } else {

@@ -103,7 +103,7 @@ fn move_on(draft: &mut Draft) {
         false => {
             let (scheduled, started) = (turn.scheduled, EventId(0));
             draft.event(TurnTimedOut { scheduled, started, timeout: Timeout::ScheduleToStart });
-            draft.wants_turn = true;
+            draft.insists = true;
         }
     }
 }
@@ -143,11 +143,11 @@ pub(super) fn end(draft: &mut Draft, cut: Cut, waiting: &[Received]) {
     if !draft.state.status.is_open() {
         return;
     }
-    match draft.wants_turn {
+    match draft.insists {
         true => remote::schedule(draft),
         // Only an attempt that anybody could have taken counts.
         false if turn.sticky => {
-            draft.wants_turn = true;
+            draft.insists = true;
             remote::schedule(draft);
         }
         false => {
@@ -176,7 +176,7 @@ pub(super) fn cut_off(draft: &mut Draft, cut: Cut, waiting: &[Received]) -> Opti
         }
     }
     draft.record.sticky = None;
-    draft.wants_turn = false;
+    draft.insists = false;
     intake::flush(draft, waiting);
     Some(turn)
 }

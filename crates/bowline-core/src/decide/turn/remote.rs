@@ -22,7 +22,7 @@ pub(crate) fn schedule(draft: &mut Draft) {
         return;
     }
     let updates = !draft.record.admitted.is_empty();
-    let wanted = std::mem::take(&mut draft.wants_turn);
+    let wanted = std::mem::take(&mut draft.insists);
     match &draft.record.turn {
         Some(turn) if turn.started.is_some() => {}
         Some(turn) if turn.provisional && wanted => {
