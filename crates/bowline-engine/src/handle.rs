@@ -111,7 +111,7 @@ impl Engine {
     /// If the options are not acceptable. That the workflow id is taken is said by the answer to
     /// the posting.
     pub fn prepare_start(&self, options: StartOptions) -> Result<Prepared<RunId>> {
-        self.inner.is_open()?;
+        self.inner.check_open()?;
         self.inner.prepare_start(self.namespace, options)
     }
 
@@ -124,7 +124,7 @@ impl Engine {
         to: impl Into<Address>,
         signal: Signal,
     ) -> Result<Prepared<RunId>> {
-        self.inner.is_open()?;
+        self.inner.check_open()?;
         self.inner.prepare_signal(to.into(), signal)
     }
 
@@ -138,7 +138,7 @@ impl Engine {
         to: impl Into<Address>,
         request: CancelRequest,
     ) -> Result<Prepared<ReceiptId>> {
-        self.inner.is_open()?;
+        self.inner.check_open()?;
         self.inner.prepare_cancel(to.into(), request)
     }
 

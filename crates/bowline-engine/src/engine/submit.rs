@@ -134,7 +134,7 @@ impl EngineInner {
     }
 
     pub(crate) async fn post(&self, posting: Posting) -> Result<Posted> {
-        self.is_open()?;
+        self.check_open()?;
         let posted = self
             .retrying(|| {
                 let posted = self.store.post(vec![posting.clone()]);
@@ -146,7 +146,7 @@ impl EngineInner {
     }
 
     /// Refuses what nobody here would work on.
-    pub(crate) fn is_open(&self) -> Result<()> {
+    pub(crate) fn check_open(&self) -> Result<()> {
         match self.stopping.is_cancelled() {
             true => Err(Error::ShuttingDown),
             false => Ok(()),

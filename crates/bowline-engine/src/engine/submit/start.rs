@@ -162,7 +162,7 @@ impl EngineInner {
     /// Begins a run. Where the local worker has room for it, that worker holds it from the start,
     /// and nobody has to claim it.
     async fn post_start(self: &Arc<Self>, mut start: StartRun) -> Result<Posted> {
-        self.is_open()?;
+        self.check_open()?;
         let own = start.birth.run.namespace == self.settings.namespace;
         let poll = self.local.get().filter(|_| own).and_then(|local| {
             let fence = local.expect(&start.birth)?;
