@@ -41,7 +41,7 @@ pub use event::*;
 pub use ladder::Ladders;
 pub use message::*;
 pub use note::*;
-pub use notice::{CancelActivity, Notice, NoticeId};
+pub use notice::{Notice, NoticeId, StopAttempt};
 pub use parked::{GaveUp, MayTry, Parked, Tried};
 pub use retry::{RetryPolicy, RetryState};
 pub use rules::{Conflict, Kind, ParentClose, Reuse, Rules};

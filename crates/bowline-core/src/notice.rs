@@ -7,7 +7,7 @@ use crate::{Cause, EventId, Queue, RunId, Span, Time};
 #[non_exhaustive]
 pub enum Notice {
     /// An attempt must stop.
-    CancelActivity(CancelActivity),
+    StopAttempt(StopAttempt),
     /// Take no more work, and finish or give back what there is.
     Drain {
         /// In this time.
@@ -28,7 +28,7 @@ pub enum Notice {
 
 /// An attempt must stop.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CancelActivity {
+pub struct StopAttempt {
     /// Its run.
     pub run: RunId,
     /// Its number.
@@ -40,7 +40,7 @@ pub struct CancelActivity {
     /// When that was decided.
     pub decided_at: Time,
     /// True for a cancel, which is final for the activity; false for a stop of this attempt.
-    pub cancel: bool,
+    pub is_cancel: bool,
 }
 
 /// Names what a notice is about, made of stable parts: a repeated notice has the same id.
@@ -53,13 +53,13 @@ pub struct NoticeId {
     /// The attempt.
     pub attempt: u32,
     /// A cancel, or else a stop.
-    pub cancel: bool,
+    pub is_cancel: bool,
 }
 
-impl CancelActivity {
+impl StopAttempt {
     /// The id by which a worker knows that it has seen this one.
     pub fn id(&self) -> NoticeId {
-        let Self { run, activity, attempt, cancel, .. } = *self;
-        NoticeId { run, activity, attempt, cancel }
+        let Self { run, activity, attempt, is_cancel, .. } = *self;
+        NoticeId { run, activity, attempt, is_cancel }
     }
 }

@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-use bowline_core::{CancelActivity, ControlQueue, Holder, Notice, NoticeId, Time};
+use bowline_core::{ControlQueue, Holder, Notice, NoticeId, StopAttempt, Time};
 use bowline_store::{AttemptHit, AttemptRef, Sighting};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -77,28 +77,28 @@ enum Put {
 
 #[derive(Debug, Default)]
 struct Mailbox {
-    fresh: VecDeque<CancelActivity>,
+    fresh: VecDeque<StopAttempt>,
     /// Handed out, but the worker has not said that it has them: since when.
-    out: Vec<(Time, CancelActivity)>,
+    out: Vec<(Time, StopAttempt)>,
 }
 
 impl EngineInner {
     /// Passes hits on to whoever runs the attempts.
     pub(crate) fn push(&self, hits: Vec<AttemptHit>) {
         for hit in hits {
-            let notice = CancelActivity {
+            let notice = StopAttempt {
                 run: hit.run,
                 activity: hit.activity,
                 attempt: hit.attempt,
                 cause: hit.cause,
                 decided_at: hit.decided_at,
-                cancel: hit.cancel,
+                is_cancel: hit.cancel,
             };
             match hit.holder {
                 Holder::Native(fence) if fence.epoch == self.epoch() => {
                     if let Some(local) = self.local.get() {
                         self.meter.notices_sent.add(1);
-                        local.notify(Notice::CancelActivity(notice));
+                        local.notify(Notice::StopAttempt(notice));
                     }
                 }
                 // Another member's: it learns from its own renewal.
@@ -108,8 +108,8 @@ impl EngineInner {
         }
     }
 
-    fn push_remote(&self, control: &ControlQueue, notice: CancelActivity) {
-        let CancelActivity { run, activity, attempt, decided_at: at, cancel, .. } = notice;
+    fn push_remote(&self, control: &ControlQueue, notice: StopAttempt) {
+        let StopAttempt { run, activity, attempt, decided_at: at, is_cancel, .. } = notice;
         let why = notice.cause.code;
         match self.control.put(control, notice) {
             Put::Kept => self.meter.notices_sent.add(1),
@@ -118,7 +118,7 @@ impl EngineInner {
         }
         // A cancel stands on the attempt's row, for whichever member its worker listens to. That
         // an attempt is over is said once.
-        if !cancel && !self.control.is_polled(control) {
+        if !is_cancel && !self.control.is_polled(control) {
             let control = control.clone();
             self.say(&PeerNews::Stop { control, run, activity, attempt, at, why });
         }
@@ -137,7 +137,7 @@ impl EngineInner {
         self: &Arc<Self>,
         control: &ControlQueue,
         until: Time,
-    ) -> Vec<CancelActivity> {
+    ) -> Vec<StopAttempt> {
         let channel = self.control.channel(control);
         let _polling = Polling::new(&channel);
         self.meter.control_polls.add(1);
@@ -175,7 +175,7 @@ impl EngineInner {
         let mut hits = self.undelivered(control).await?;
         let owed: BTreeSet<NoticeId> = hits.iter().map(id_of).collect();
         // What the rows do not say any more, another member has delivered, or it is over.
-        let is_moot = |id: &NoticeId| id.cancel && before.contains(id) && !owed.contains(id);
+        let is_moot = |id: &NoticeId| id.is_cancel && before.contains(id) && !owed.contains(id);
         channel.waiting.lock().fresh.retain(|notice| !is_moot(&notice.id()));
         before.iter().filter(|id| is_moot(id)).for_each(|id| self.control.delivered(id));
         let known = channel.waiting.lock().ids();
@@ -200,14 +200,14 @@ impl EngineInner {
                 if is_there {
                     had.push(out.id());
                 }
-                if is_there && out.cancel {
+                if is_there && out.is_cancel {
                     self.meter.cancel_delivery.took(out.decided_at, delivered_at);
                 }
                 !is_there
             });
         }
         // Another member may have handed the others out: the rows know whose they are.
-        named.retain(|notice| notice.cancel);
+        named.retain(|notice| notice.is_cancel);
         if !named.is_empty() {
             let hits = self.undelivered(control).await?;
             let own = hits.iter().filter(|hit| is_of(hit, control)).map(id_of);
@@ -217,7 +217,7 @@ impl EngineInner {
             self.control.delivered(notice);
             self.meter.command(notice.run.namespace, CommandOutcome::Delivered);
         }
-        let sightings = had.iter().filter(|notice| notice.cancel).map(|notice| Sighting {
+        let sightings = had.iter().filter(|notice| notice.is_cancel).map(|notice| Sighting {
             attempt: attempt_of(notice),
             delivered_at,
             observed_at: None,
@@ -265,7 +265,7 @@ impl Control {
         channels.entry(control.clone()).or_default().clone()
     }
 
-    fn put(&self, control: &ControlQueue, notice: CancelActivity) -> Put {
+    fn put(&self, control: &ControlQueue, notice: StopAttempt) -> Put {
         if control.is_empty() {
             // This worker has no such channel: it learns from the answer to its heartbeat.
             return Put::Refused(CommandOutcome::NoChannel);
@@ -286,7 +286,7 @@ impl Control {
     }
 
     /// Another member has a notice for a worker that may listen here.
-    pub(crate) fn pass_on(&self, control: &ControlQueue, notice: CancelActivity) {
+    pub(crate) fn pass_on(&self, control: &ControlQueue, notice: StopAttempt) {
         if self.is_polled(control) {
             self.put(control, notice);
         }
@@ -353,7 +353,7 @@ fn is_of(hit: &AttemptHit, control: &ControlQueue) -> bool {
 
 fn id_of(hit: &AttemptHit) -> NoticeId {
     let AttemptHit { run, activity, attempt, cancel, .. } = *hit;
-    NoticeId { run, activity, attempt, cancel }
+    NoticeId { run, activity, attempt, is_cancel: cancel }
 }
 
 fn attempt_of(notice: &NoticeId) -> AttemptRef {
@@ -364,7 +364,7 @@ impl Mailbox {
     /// What is in it, and what was handed out and is not acknowledged.
     fn ids(&self) -> BTreeSet<NoticeId> {
         let out = self.out.iter().map(|(_, notice)| notice);
-        self.fresh.iter().chain(out).map(CancelActivity::id).collect()
+        self.fresh.iter().chain(out).map(StopAttempt::id).collect()
     }
 
     /// When something that was handed out is handed out again.
@@ -374,7 +374,7 @@ impl Mailbox {
 
     /// What was handed out but not acknowledged in time, how many that are, and everything that is
     /// new.
-    fn take(&mut self, now: Time) -> (usize, Vec<CancelActivity>) {
+    fn take(&mut self, now: Time) -> (usize, Vec<StopAttempt>) {
         let (late, out): (Vec<_>, Vec<_>) =
             self.out.drain(..).partition(|(since, _)| since.after(limits::QUERY) <= now);
         self.out = out;

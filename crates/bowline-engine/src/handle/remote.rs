@@ -2,8 +2,8 @@
 //! control channel.
 
 use bowline_core::{
-    AskId, CancelActivity, ControlQueue, Ending, EventId, FailTurn, Identity, NoticeId, Payload,
-    Queue, RunId, StartTurn, Time, Token, TurnAnswer,
+    AskId, ControlQueue, Ending, EventId, FailTurn, Identity, NoticeId, Payload, Queue, RunId,
+    StartTurn, StopAttempt, Time, Token, TurnAnswer,
 };
 use bowline_store::AttemptRef;
 use tokio_util::sync::CancellationToken;
@@ -212,7 +212,7 @@ impl Engine {
     }
 
     /// A remote worker waits on its control channel.
-    pub async fn poll_control(&self, control: &ControlQueue, until: Time) -> Vec<CancelActivity> {
+    pub async fn poll_control(&self, control: &ControlQueue, until: Time) -> Vec<StopAttempt> {
         self.inner.poll_control(control, until).await
     }
 

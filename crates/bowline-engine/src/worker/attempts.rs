@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bowline_core::{CancelActivity, Cause, Code, Ending, Epoch, Fence, Rung, Time};
+use bowline_core::{Cause, Code, Ending, Epoch, Fence, Rung, StopAttempt, Time};
 use parking_lot::Mutex;
 use tokio::{
     runtime::{Builder, Handle},
@@ -47,7 +47,7 @@ struct AttemptMap {
     /// Attempts that are over for their runs, and whose code has not ended: it has its grace.
     ending: BTreeSet<AttemptKey>,
     /// Notices whose attempt is not known yet: a notice can overtake the work that it is about.
-    early: BTreeMap<AttemptKey, (Time, CancelActivity)>,
+    early: BTreeMap<AttemptKey, (Time, StopAttempt)>,
     /// Notices that were seen, so that a repeated one is known.
     seen: Seen,
     heartbeats: BTreeMap<AttemptKey, Heartbeat>,
@@ -112,7 +112,7 @@ impl Attempts {
             return None;
         }
         if let Some((_, notice)) = state.early.remove(&key)
-            && notice.cancel
+            && notice.is_cancel
         {
             return Some(AttemptEnd {
                 rung: Some(Rung::NeverStarted),
@@ -132,7 +132,7 @@ impl Attempts {
     }
 
     /// Tells an attempt to stop. True if it runs here, and had not heard of this before.
-    pub(super) fn tell(&self, notice: CancelActivity) -> bool {
+    pub(super) fn tell(&self, notice: StopAttempt) -> bool {
         let key =
             AttemptKey { run: notice.run, activity: notice.activity, attempt: notice.attempt };
         let now = self.supervision.clock.now();
@@ -262,9 +262,9 @@ impl AttemptMap {
     }
 }
 
-fn tell(attempt: &Attempt, notice: CancelActivity) {
-    let CancelActivity { cause, decided_at, cancel, .. } = notice;
-    attempt.tell(match cancel {
+fn tell(attempt: &Attempt, notice: StopAttempt) {
+    let StopAttempt { cause, decided_at, is_cancel, .. } = notice;
+    attempt.tell(match is_cancel {
         true => {
             let ladder = cause.activity_ladder();
             Notice::Cancel { cause, decided_at, ladder }

@@ -45,9 +45,9 @@ impl LocalWorker for Worker {
 
     fn notify(&self, notice: Notice) {
         match notice {
-            Notice::CancelActivity(cancel) => {
-                let (is_cancel, decided_at) = (cancel.cancel, cancel.decided_at);
-                if self.attempts.tell(cancel) && is_cancel {
+            Notice::StopAttempt(stop) => {
+                let (is_cancel, decided_at) = (stop.is_cancel, stop.decided_at);
+                if self.attempts.tell(stop) && is_cancel {
                     self.inner.meter.cancel_delivery.took(decided_at, self.inner.now());
                 }
             }

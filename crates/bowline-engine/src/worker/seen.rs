@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     fn notice(activity: u64) -> NoticeId {
-        NoticeId { run: RunId::default(), activity: EventId(activity), attempt: 1, cancel: true }
+        NoticeId { run: RunId::default(), activity: EventId(activity), attempt: 1, is_cancel: true }
     }
 
     /// R19: a repeated notice is known for five minutes, however often it comes.
@@ -63,7 +63,7 @@ mod tests {
         }
         assert!(!seen.is_new(notice(5), start.after(Duration::from_millis(299_999))));
         assert!(seen.is_new(notice(5), at(300)), "five minutes are over");
-        let stop = NoticeId { cancel: false, ..notice(5) };
+        let stop = NoticeId { is_cancel: false, ..notice(5) };
         assert!(seen.is_new(stop, at(300)), "a stop of the same attempt is another notice");
     }
 

@@ -4,7 +4,7 @@
 //! Out:   one task with all of them; what the worker has is acknowledged.
 //! Never: other Nexus work. This server has none, and such a queue stays empty.
 
-use bowline_core::{CancelActivity, ControlQueue, EventId, NoticeId, RunId, Token};
+use bowline_core::{ControlQueue, EventId, NoticeId, RunId, StopAttempt, Token};
 use prost::Message;
 use temporalio_protos::temporal::api::{
     common::v1::Payload,
@@ -64,7 +64,7 @@ pub(super) async fn poll(
     })
 }
 
-fn operation(notices: &[CancelActivity]) -> StartOperationRequest {
+fn operation(notices: &[StopAttempt]) -> StartOperationRequest {
     let commands = notices.iter().map(|notice| {
         // The worker compares these bytes with those that it was handed.
         let token = Token::activity(notice.run, notice.activity, notice.attempt).to_blob();
@@ -106,12 +106,12 @@ struct CancelItem {
     cancel: bool,
 }
 
-fn token(control: &ControlQueue, notices: &[CancelActivity]) -> Vec<u8> {
-    let item = |notice: &CancelActivity| CancelItem {
+fn token(control: &ControlQueue, notices: &[StopAttempt]) -> Vec<u8> {
+    let item = |notice: &StopAttempt| CancelItem {
         run: notice.run.uuid.to_be_bytes().to_vec(),
         activity: notice.activity.0,
         attempt: notice.attempt,
-        cancel: notice.cancel,
+        cancel: notice.is_cancel,
     };
     let notices = notices.iter().map(item).collect();
     CancelTask { control: control.to_string(), notices }.encode_to_vec()
@@ -128,7 +128,7 @@ fn read(space: &Space, token: &[u8]) -> Option<(ControlQueue, Vec<NoticeId>)> {
     let notice = |item: &CancelItem| {
         let uuid = u128::from_be_bytes(item.run.as_slice().try_into().ok()?);
         let (activity, attempt) = (EventId(item.activity), item.attempt);
-        Some(NoticeId { run: RunId { uuid, ..like }, activity, attempt, cancel: item.cancel })
+        Some(NoticeId { run: RunId { uuid, ..like }, activity, attempt, is_cancel: item.cancel })
     };
     let notices: Option<Vec<_>> = task.notices.iter().map(notice).collect();
     notices.filter(|notices| !notices.is_empty()).map(|all| (control, all))

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bowline_core::{
-    AskId, Blob, CancelActivity, Cause, Code, ControlQueue, Epoch, EventId, Namespace, Queue,
-    RunId, Time, UpdateId,
+    AskId, Blob, Cause, Code, ControlQueue, Epoch, EventId, Namespace, Queue, RunId, StopAttempt,
+    Time, UpdateId,
 };
 use bowline_store::Broadcast;
 use minicbor::{Decode, Encode};
@@ -132,7 +132,7 @@ impl EngineInner {
             PeerNews::Stop { control, run, activity, attempt, at, why } => {
                 let cause = Cause::new(why);
                 let notice =
-                    CancelActivity { run, activity, attempt, cause, decided_at: at, cancel: false };
+                    StopAttempt { run, activity, attempt, cause, decided_at: at, is_cancel: false };
                 self.control.pass_on(&control, notice);
             }
             PeerNews::Listens { worker, control } => self.control.learn(&worker, &control),

@@ -55,7 +55,7 @@ async fn r15_an_attempt_that_times_out_is_stopped_and_tried_again(world: World) 
     let control = "control".into();
     let notices = within("a notice", engine.poll_control(&control, engine.now().after(SECOND)));
     let notices = notices.await;
-    assert_eq!((notices.len(), notices[0].attempt, notices[0].cancel), (1, 1, false));
+    assert_eq!((notices.len(), notices[0].attempt, notices[0].is_cancel), (1, 1, false));
     assert_eq!(notices[0].cause.code, CauseCode::AttemptTimedOut);
     let beat = engine.heartbeat(first.token.as_slice(), None).await.expect("answered");
     assert_eq!(beat, RemoteHeartbeat::Gone);

@@ -1,7 +1,7 @@
 //! The way of a notice to its worker: kept until it is acknowledged or pointless, each worker by
 //! itself, all that there is in one answer.
 
-use bowline_core::{CancelActivity, Cause, Ending, EventId, NoticeId, RunId};
+use bowline_core::{Cause, Ending, EventId, NoticeId, RunId, StopAttempt};
 use bowline_engine::Engine;
 use bowline_store::Phase;
 
@@ -15,11 +15,11 @@ use crate::{
     world::{Code, done, start, within},
 };
 
-fn ids(notices: &[CancelActivity]) -> Vec<NoticeId> {
-    notices.iter().map(CancelActivity::id).collect()
+fn ids(notices: &[StopAttempt]) -> Vec<NoticeId> {
+    notices.iter().map(StopAttempt::id).collect()
 }
 
-fn about(notices: &[CancelActivity]) -> Vec<EventId> {
+fn about(notices: &[StopAttempt]) -> Vec<EventId> {
     let mut about: Vec<_> = notices.iter().map(|notice| notice.activity).collect();
     about.sort();
     about

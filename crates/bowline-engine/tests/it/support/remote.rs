@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bowline_core::{
-    ActivitySpec, Asked, CancelActivity, Command, Queue, Rules, RunId, Span, StartTurn, Timeouts,
+    ActivitySpec, Asked, Command, Queue, Rules, RunId, Span, StartTurn, StopAttempt, Timeouts,
     TurnAnswer, TurnVerdict,
 };
 use bowline_engine::{Engine, RemoteActivity, RemoteTurn, StartOptions, Taken};
@@ -72,12 +72,12 @@ pub(crate) async fn activity(engine: &Engine, control: &str) -> RemoteActivity {
 }
 
 /// What waits on a control queue now.
-pub(crate) async fn notices(engine: &Engine, control: &str) -> Vec<CancelActivity> {
+pub(crate) async fn notices(engine: &Engine, control: &str) -> Vec<StopAttempt> {
     engine.poll_control(&control.into(), engine.now()).await
 }
 
 /// Waits until something is there.
-pub(crate) async fn next_notices(engine: &Engine, control: &str) -> Vec<CancelActivity> {
+pub(crate) async fn next_notices(engine: &Engine, control: &str) -> Vec<StopAttempt> {
     let (control, until) = (control.into(), engine.now().after(HOUR));
     let notices = within("a notice", engine.poll_control(&control, until)).await;
     assert!(!notices.is_empty(), "the poll was answered in time");
@@ -85,7 +85,7 @@ pub(crate) async fn next_notices(engine: &Engine, control: &str) -> Vec<CancelAc
 }
 
 /// The worker has these.
-pub(crate) async fn acknowledge(engine: &Engine, control: &str, notices: &[CancelActivity]) {
-    let ids: Vec<_> = notices.iter().map(CancelActivity::id).collect();
+pub(crate) async fn acknowledge(engine: &Engine, control: &str, notices: &[StopAttempt]) {
+    let ids: Vec<_> = notices.iter().map(StopAttempt::id).collect();
     engine.acknowledge(&control.into(), &ids).await.expect("they are taken");
 }
