@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::{
     EngineInner,
     exchange::Stop,
-    remote::{Decision, KnownRun},
+    remote::{Decision, KnownRun, QuestionCount},
     submit::Patience,
 };
 use crate::{Result, limits};
@@ -57,7 +57,11 @@ async fn pass(inner: &Arc<EngineInner>, namespace: Namespace) -> bool {
 }
 
 /// Takes in what waits for a run, in the background; true if that got anywhere.
-fn taking(inner: &Arc<EngineInner>, read: RunRead, asked: u64) -> oneshot::Receiver<bool> {
+fn taking(
+    inner: &Arc<EngineInner>,
+    read: RunRead,
+    asked: QuestionCount,
+) -> oneshot::Receiver<bool> {
     let (done, taken) = oneshot::channel();
     let inner = inner.clone();
     inner.clone().spawn(async move {
@@ -82,7 +86,11 @@ fn taking(inner: &Arc<EngineInner>, read: RunRead, asked: u64) -> oneshot::Recei
 impl EngineInner {
     /// Takes in what waits for one run; false if there was nothing that may be taken now. `asked`
     /// is how many questions there had been before it was read.
-    pub(crate) async fn take_in(self: &Arc<Self>, read: &RunRead, asked: u64) -> Result<bool> {
+    pub(crate) async fn take_in(
+        self: &Arc<Self>,
+        read: &RunRead,
+        asked: QuestionCount,
+    ) -> Result<bool> {
         let head = &read.head;
         let known = KnownRun::of(read, asked)?;
         if !known.state.started.cron.is_empty() && self.schedules.get().is_none() {

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 pub use activity::{Along, Eager, RemoteActivity, RemoteHeartbeat};
 pub(crate) use known::{Decision, KnownRun, KnownRuns};
 pub use page::HistoryPage;
-pub(crate) use query::open::Queries;
+pub(crate) use query::open::{Queries, QuestionCount};
 pub use query::{QueryAnswer, Question, RemoteAsk, RemoteQuery};
 pub use turn::{Answered, History, RemoteTurn, Taken};
 use waiting::PollBell;

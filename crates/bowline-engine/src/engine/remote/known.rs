@@ -16,7 +16,7 @@ use bowline_core::{
 use bowline_store::{Head, OfferedEnd, Read, Recent, RunRead, Settle};
 use parking_lot::Mutex;
 
-use super::{Eager, RemoteActivity};
+use super::{Eager, QuestionCount, RemoteActivity};
 use crate::{
     Result,
     engine::{
@@ -39,7 +39,7 @@ pub(crate) struct KnownRun {
     /// What waits.
     pub(crate) inbox: Vec<Received>,
     /// How many questions there had been when it was known to stand so.
-    pub(crate) asked: u64,
+    pub(crate) asked: QuestionCount,
 }
 
 impl KnownRun {
@@ -53,11 +53,11 @@ impl KnownRun {
             state: State::of(birth.run, &birth.events),
             events: birth.events,
             inbox: Vec::new(),
-            asked: 0,
+            asked: QuestionCount::default(),
         })
     }
 
-    pub(crate) fn of(read: &RunRead, asked: u64) -> Result<Self> {
+    pub(crate) fn of(read: &RunRead, asked: QuestionCount) -> Result<Self> {
         let head = &read.head;
         let events = events(head.run, &read.batches)?;
         Ok(Self {

@@ -16,7 +16,7 @@ use bowline_core::{
 use bowline_store::{Head, Read, RunKey};
 use minicbor::{Decode, Encode};
 
-use self::open::QuestionPlace;
+use self::open::{QuestionCount, QuestionPlace};
 use super::{
     stand::{self},
     turn::{RemoteTurn, Taken},
@@ -273,7 +273,12 @@ impl EngineInner {
     }
 
     /// All questions that a turn takes along: those that wait here, and at other members.
-    pub(super) async fn join_turn(&self, run: RunId, serial: u64, asked: u64) -> Vec<RemoteQuery> {
+    pub(super) async fn join_turn(
+        &self,
+        run: RunId,
+        serial: u64,
+        asked: QuestionCount,
+    ) -> Vec<RemoteQuery> {
         let mut joined = self.queries.join_turn(run, serial, asked);
         let mut elsewhere: BTreeMap<Epoch, Vec<AskId>> = BTreeMap::new();
         for id in self.queries.others.lock().join_turn(run, asked) {

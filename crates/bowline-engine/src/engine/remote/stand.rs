@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use bowline_core::{AskId, Epoch, Namespace, Queue, RunId, Time};
 
+use super::QuestionCount;
 use crate::limits;
 
 /// A question that waits at another member.
 #[derive(Debug)]
 struct Elsewhere {
     /// The how-manyth question it is here.
-    number: u64,
+    number: QuestionCount,
     /// The queue that it stands in; unset while it waits for the run's next turn.
     at: Option<Queue>,
     /// Its member says again, now and then, that it waits.
@@ -24,7 +25,13 @@ pub(super) struct Others(BTreeMap<(RunId, AskId), Elsewhere>);
 
 impl Others {
     /// A member says that a question waits. One that was known keeps its number.
-    pub(super) fn put(&mut self, key: (RunId, AskId), at: Option<Queue>, number: u64, now: Time) {
+    pub(super) fn put(
+        &mut self,
+        key: (RunId, AskId),
+        at: Option<Queue>,
+        number: QuestionCount,
+        now: Time,
+    ) {
         if self.0.len() >= limits::QUERIES {
             self.0.retain(|_, other| other.until > now);
         }
@@ -56,7 +63,7 @@ impl Others {
     }
 
     /// Those that wait for a run, of the first so many questions.
-    pub(super) fn join_turn(&mut self, run: RunId, asked: u64) -> Vec<AskId> {
+    pub(super) fn join_turn(&mut self, run: RunId, asked: QuestionCount) -> Vec<AskId> {
         let bounds = (run, AskId(0))..=(run, AskId(u128::MAX));
         let of_run = self.0.range(bounds).filter(|(_, other)| other.number < asked);
         let ids: Vec<_> = of_run.map(|((_, id), _)| *id).collect();
@@ -92,15 +99,19 @@ mod tests {
         let queue = Queue::from("q");
         let mut others = Others::default();
         let now = Time(0);
-        others.put((run, AskId(1)), Some(queue.clone()), 3, now);
+        others.put((run, AskId(1)), Some(queue.clone()), QuestionCount(3), now);
         assert_eq!(others.take(Namespace(2), &queue, now), None, "another namespace's");
         assert_eq!(others.take(Namespace(1), &queue, now), Some((run, AskId(1))));
         assert_eq!(others.take(Namespace(1), &queue, now), None);
-        others.put((run, AskId(2)), None, 4, now);
-        others.put((run, AskId(2)), None, 9, now);
-        assert_eq!(others.join_turn(run, 4), [], "it was asked after the run was read");
-        assert_eq!(others.join_turn(run, 5), [AskId(2)]);
-        others.put((run, AskId(3)), Some(queue.clone()), 5, now);
+        others.put((run, AskId(2)), None, QuestionCount(4), now);
+        others.put((run, AskId(2)), None, QuestionCount(9), now);
+        assert_eq!(
+            others.join_turn(run, QuestionCount(4)),
+            [],
+            "it was asked after the run was read"
+        );
+        assert_eq!(others.join_turn(run, QuestionCount(5)), [AskId(2)]);
+        others.put((run, AskId(3)), Some(queue.clone()), QuestionCount(5), now);
         let late = now.after(limits::QUERY_SAID * 3);
         assert_eq!(others.take(Namespace(1), &queue, late), None);
     }

@@ -10,8 +10,8 @@ use bowline_core::{
 use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
 
 use super::{
-    Along, Decision, Eager, KnownRun, QueryAnswer, RemoteActivity, RemoteAsk, RemoteQuery, Wait,
-    Want,
+    Along, Decision, Eager, KnownRun, QueryAnswer, QuestionCount, RemoteActivity, RemoteAsk,
+    RemoteQuery, Wait, Want,
 };
 use crate::{
     Error, Result,
@@ -180,7 +180,7 @@ impl EngineInner {
         self: &Arc<Self>,
         read: &RunRead,
         start: &StartTurn,
-        asked: u64,
+        asked: QuestionCount,
     ) -> Result<Option<RemoteTurn>> {
         let known = KnownRun::of(read, asked)?;
         let KnownRun { version: expected, consumed, record, state, events, inbox, .. } = known;
@@ -395,7 +395,12 @@ impl EngineInner {
         Ok(History { written, tail })
     }
 
-    async fn hand_out(&self, known: &KnownRun, token: Token, asked: u64) -> Result<RemoteTurn> {
+    async fn hand_out(
+        &self,
+        known: &KnownRun,
+        token: Token,
+        asked: QuestionCount,
+    ) -> Result<RemoteTurn> {
         let run = known.state.run;
         let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
         let history = events(run, &read.batches)?;
@@ -408,7 +413,7 @@ impl EngineInner {
         record: &TurnRecord,
         token: Token,
         mut history: Vec<Event>,
-        asked: u64,
+        asked: QuestionCount,
     ) -> RemoteTurn {
         history.retain(|event| event.id <= token.started);
         history.extend(record.tail(state));

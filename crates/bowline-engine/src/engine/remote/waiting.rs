@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
 use super::{
-    Decision, KnownRun, Want,
+    Decision, KnownRun, QuestionCount, Want,
     turn::{RemoteTurn, token_of},
 };
 use crate::{Result, engine::EngineInner};
@@ -109,7 +109,7 @@ impl EngineInner {
         self: &Arc<Self>,
         decision: Decision,
         handed: Option<(WaitingPoll, Token)>,
-        asked: u64,
+        asked: QuestionCount,
     ) -> Result<()> {
         let inner = self.clone();
         let writing = async move {
@@ -136,7 +136,7 @@ impl EngineInner {
     ) -> Result<()> {
         let known = KnownRun::born(birth)?;
         if let Some(token) = token_of(known.state.run, &known.record, &poll.start) {
-            self.deliver(&known, (poll, token), 0).await;
+            self.deliver(&known, (poll, token), QuestionCount::default()).await;
         }
         self.known_runs.keep(known);
         Ok(())
@@ -148,7 +148,7 @@ impl EngineInner {
         self: &Arc<Self>,
         known: &KnownRun,
         (poll, token): (WaitingPoll, Token),
-        asked: u64,
+        asked: QuestionCount,
     ) {
         let (state, record) = (&known.state, &known.record);
         let turn = self.handed_out(state, record, token, known.events.clone(), asked).await;

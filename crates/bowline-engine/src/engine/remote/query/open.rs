@@ -33,10 +33,14 @@ pub(super) enum QuestionPlace {
     Old,
 }
 
+/// How many questions there were at a moment: one that has this number, or a higher one, came later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub(crate) struct QuestionCount(pub(in crate::engine::remote) u64);
+
 #[derive(Debug)]
 struct Open {
     /// The how-manyth question this is.
-    number: u64,
+    number: QuestionCount,
     query: RemoteQuery,
     place: QuestionPlace,
     reply: oneshot::Sender<QueryAnswer>,
@@ -62,7 +66,7 @@ impl Queries {
         if open.len() >= limits::QUERIES {
             return Err(Error::TooMany { what: "queries", limit: limits::QUERIES });
         }
-        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        let number = QuestionCount(self.asked.fetch_add(1, Ordering::Relaxed));
         open.insert((run, query.id), Open { number, query, place: QuestionPlace::Waits, reply });
         Ok(answer)
     }
@@ -122,10 +126,10 @@ impl Queries {
 
     /// How many questions there were so far. Taken before a run is read for its turn: a question
     /// that came later may know of messages which that turn does not show.
-    pub(crate) fn asked(&self) -> u64 {
+    pub(crate) fn asked(&self) -> QuestionCount {
         // Under the lock, so that a question which is counted here is there to be joined.
         let _open = self.open.lock();
-        self.asked.load(Ordering::Relaxed)
+        QuestionCount(self.asked.load(Ordering::Relaxed))
     }
 
     /// What waits for a run, of the first so many questions, goes out with its turn.
@@ -133,7 +137,7 @@ impl Queries {
         &self,
         run: RunId,
         serial: u64,
-        asked: u64,
+        asked: QuestionCount,
     ) -> Vec<RemoteQuery> {
         let mut all = self.open.lock();
         let (first, last) = ((run, AskId(0)), (run, AskId(u128::MAX)));
@@ -168,7 +172,7 @@ impl Queries {
 
     /// Another member says that a question waits there.
     pub(crate) fn hears(&self, run: RunId, id: AskId, at: Option<Queue>, now: Time) {
-        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        let number = QuestionCount(self.asked.fetch_add(1, Ordering::Relaxed));
         self.others.lock().put((run, id), at, number, now);
     }
 
