@@ -65,6 +65,14 @@ pub const UPDATE_WAITERS: usize = 100_000;
 pub const QUERY_ATTEMPT: u32 = 3;
 /// How long a query may take.
 pub const QUERY: Duration = Duration::from_secs(10);
+/// How long a query of a native run waits for the run's first turn.
+pub const FIRST_TURN: Duration = Duration::from_secs(10);
+/// How long a remote worker has to acknowledge a notice before it is handed out again.
+pub const NOTICE_ACKNOWLEDGED: Duration = Duration::from_secs(10);
+/// How long an update that a run's end left without an answer waits for one.
+pub const UPDATE_ORPHANED: Duration = Duration::from_secs(10);
+/// How long a stop of the engine waits for one workflow thread, which user code may hold.
+pub const THREAD_STOPS: Duration = Duration::from_secs(10);
 /// How long a query waits for the worker that has its run in its cache.
 pub const QUERY_STICKY: Duration = Duration::from_secs(3);
 /// How long a query that a turn took along waits for its answer to come from another member.

@@ -150,7 +150,7 @@ impl Worker {
             return answer.map_err(|failure| Error::Query(failure.to_string()));
         }
         let late = |_| Err(Error::TimedOut("the first turn of the run"));
-        let begun = tokio::time::timeout(limits::QUERY, self.inner.begun(run));
+        let begun = tokio::time::timeout(limits::FIRST_TURN, self.inner.begun(run));
         let events = begun.await.unwrap_or_else(late)?;
         let answer = self.threads.query_cold(run, workflow, events, name, input).await?;
         let fault = match answer {

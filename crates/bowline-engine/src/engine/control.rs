@@ -369,14 +369,16 @@ impl Mailbox {
 
     /// When something that was handed out is handed out again.
     fn again(&self) -> Option<Time> {
-        self.out.iter().map(|(since, _)| since.after(limits::QUERY)).min()
+        self.out.iter().map(|(since, _)| since.after(limits::NOTICE_ACKNOWLEDGED)).min()
     }
 
     /// What was handed out but not acknowledged in time, how many that are, and everything that is
     /// new.
     fn take(&mut self, now: Time) -> (usize, Vec<StopAttempt>) {
-        let (late, out): (Vec<_>, Vec<_>) =
-            self.out.drain(..).partition(|(since, _)| since.after(limits::QUERY) <= now);
+        let (late, out): (Vec<_>, Vec<_>) = self
+            .out
+            .drain(..)
+            .partition(|(since, _)| since.after(limits::NOTICE_ACKNOWLEDGED) <= now);
         self.out = out;
         let overdue = late.len();
         let late = late.into_iter().map(|(_, notice)| notice);

@@ -244,7 +244,7 @@ impl EngineInner {
             }
             let again = super::run::is_parked(&head, self.now())?;
             // Whoever closed the run is about to say what became of the update, unless it died.
-            let given_up = self.now().after(limits::QUERY);
+            let given_up = self.now().after(limits::UPDATE_ORPHANED);
             tokio::select! {
                 biased;
                 stage = &mut told => return stage.map(Some).map_err(|_| Error::ShuttingDown),

@@ -50,6 +50,8 @@ pub(super) type ColdAnswer = std::result::Result<NativeAnswer, String>;
 pub(super) enum Work {
     /// A run is held now: replay it and have its turn.
     Claimed(Box<TurnLease>),
+    /// A held run that was put off may have its turn now.
+    Wake(RunId),
     /// A held run has these messages.
     Inbox(RunId, Vec<Received>),
     /// An attempt of a held run has ended, and nobody knows yet.
@@ -323,7 +325,7 @@ impl Threads {
             let (done, ended) = oneshot::channel();
             if handle.send(Work::Stop(done)).await {
                 // A thread that is stuck in user code does not answer; nobody waits for it.
-                let _ = tokio::time::timeout(limits::QUERY, ended).await;
+                let _ = tokio::time::timeout(limits::THREAD_STOPS, ended).await;
             }
         }
     }

@@ -133,6 +133,7 @@ impl Thread {
             self.answered();
             match work {
                 Work::Claimed(lease) => self.claimed(*lease),
+                Work::Wake(run) => self.wake(run),
                 Work::Inbox(run, inbox) => self.inbox(run, inbox),
                 Work::Ended(run, offer) => self.ended(run, offer),
                 Work::Committed(run, fence, done) => self.committed(run, fence, *done),
@@ -193,6 +194,12 @@ impl Thread {
                 self.turn(run);
                 self.leave();
             }
+        }
+    }
+
+    fn wake(&mut self, run: RunId) {
+        if self.cache.touch(run).is_some() {
+            self.turn(run);
         }
     }
 

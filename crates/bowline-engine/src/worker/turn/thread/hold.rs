@@ -54,7 +54,7 @@ impl Thread {
         let (Some(handle), put_off) = (self.handle.handle(), self.put_off) else { return };
         self.inner.spawn(async move {
             tokio::time::sleep(put_off).await;
-            handle.send(Work::Inbox(run, Vec::new())).await;
+            handle.send(Work::Wake(run)).await;
         });
     }
 
