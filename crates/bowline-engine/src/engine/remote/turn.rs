@@ -401,9 +401,8 @@ impl EngineInner {
         token: Token,
         asked: QuestionCount,
     ) -> Result<RemoteTurn> {
-        let run = known.state.run;
-        let read = self.read(Read { inbox: false, ..Read::whole(run) }).await?;
-        let history = events(run, &read.batches)?;
+        let read = Read { inbox: false, ..Read::whole(known.state.run) };
+        let history = events(known.state.run, &self.read(read).await?.batches)?;
         Ok(self.handed_out(&known.state, &known.record, token, history, asked).await)
     }
 

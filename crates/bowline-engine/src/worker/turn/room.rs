@@ -69,8 +69,8 @@ impl Room {
         self.waiting.load(Ordering::Acquire) > 0
     }
 
-    /// Lets go of idle runs, as many as are wanted. `idle` names one, `put_down` answers whether its
-    /// place will be free.
+    /// Puts down idle runs, as many as are wanted. `idle` names one, `put_down` answers whether
+    /// its place will be free.
     pub(super) fn make<T, R>(
         &self,
         thread: &mut T,

@@ -33,7 +33,7 @@ pub(super) enum QuestionPlace {
     Old,
 }
 
-/// How many questions there were at a moment: one that has this number, or a higher one, came later.
+/// How many questions there were at a moment: one with this number, or a higher one, came later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub(crate) struct QuestionCount(pub(in crate::engine::remote) u64);
 
