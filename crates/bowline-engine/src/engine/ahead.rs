@@ -121,7 +121,10 @@ impl EngineInner {
 
     /// The same, of a thread that has nothing else to do until the work is answered: the store may
     /// have it meanwhile.
-    pub(crate) fn finish_lending(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn finish_lending(
+        self: &Arc<Self>,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
         let mut work = Some(work);
         self.store.lend(&mut || work.take().into_iter().for_each(|work| self.finish_here(work)));
     }
