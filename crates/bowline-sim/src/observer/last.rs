@@ -116,7 +116,9 @@ impl Observer {
                 || receipts
                     .into_iter()
                     .any(|run| known.tree(*run).contains(&head.run) || tree.contains(run));
-            let below = known.below_of(head.run);
+            // The children that were open where a fork begins are its own.
+            let mut below = known.below_of(head.run);
+            below.extend(head.forked.into_iter().flat_map(|(from, _)| known.below_of(from)));
             // What has just closed below is noticed by the next sweep.
             let has_closed = |other: &Head| other.closed_at.is_some_and(|at| at.after(SLACK) < now);
             let is_open = |other: &Head| !has_closed(other) && below.contains(&other.run);
