@@ -9,82 +9,6 @@ use serde::de::DeserializeOwned;
 use super::{Activity, ActivityCtx, Returned, code};
 use crate::{registry::States, value};
 
-impl<F, B, R> Activity<fn() -> R> for F
-where
-    F: Fn() -> B + Copy + Send + Sync + 'static,
-    B: Future<Output = R> + Send + 'static,
-    R: Returned,
-{
-    type Input = ();
-    type Output = R::Output;
-    type Error = R::Error;
-    type Returned = R;
-
-    fn code(self, _: &States) -> Result<Arc<dyn ActivityCode>, String> {
-        Ok(code(move |ctx, _| Box::pin(async move { self().await.answer(&ctx) })))
-    }
-}
-
-impl<F, I, B, R> Activity<fn(I) -> R> for F
-where
-    F: Fn(I) -> B + Copy + Send + Sync + 'static,
-    I: DeserializeOwned + Send + 'static,
-    B: Future<Output = R> + Send + 'static,
-    R: Returned,
-{
-    type Input = I;
-    type Output = R::Output;
-    type Error = R::Error;
-    type Returned = R;
-
-    fn code(self, _: &States) -> Result<Arc<dyn ActivityCode>, String> {
-        Ok(code(move |ctx, input| {
-            Box::pin(async move {
-                let input = value::decode(input.as_ref())?;
-                self(input).await.answer(&ctx)
-            })
-        }))
-    }
-}
-
-impl<F, B, R> Activity<fn(ActivityCtx) -> R> for F
-where
-    F: Fn(ActivityCtx) -> B + Copy + Send + Sync + 'static,
-    B: Future<Output = R> + Send + 'static,
-    R: Returned,
-{
-    type Input = ();
-    type Output = R::Output;
-    type Error = R::Error;
-    type Returned = R;
-
-    fn code(self, _: &States) -> Result<Arc<dyn ActivityCode>, String> {
-        Ok(code(move |ctx, _| Box::pin(async move { self(ctx.clone()).await.answer(&ctx) })))
-    }
-}
-
-impl<F, I, B, R> Activity<fn(ActivityCtx, I) -> R> for F
-where
-    F: Fn(ActivityCtx, I) -> B + Copy + Send + Sync + 'static,
-    I: DeserializeOwned + Send + 'static,
-    B: Future<Output = R> + Send + 'static,
-    R: Returned,
-{
-    type Input = I;
-    type Output = R::Output;
-    type Error = R::Error;
-    type Returned = R;
-
-    fn code(self, _: &States) -> Result<Arc<dyn ActivityCode>, String> {
-        Ok(code(move |ctx, input| {
-            Box::pin(async move {
-                let input = value::decode(input.as_ref())?;
-                self(ctx.clone(), input).await.answer(&ctx)
-            })
-        }))
-    }
-}
-
 /// An `async fn` that borrows the state it is called on, with the rest of its arguments as `A`.
 ///
 /// The future borrows the state, so its type is another one for every lifetime. It is put in a box
@@ -137,90 +61,56 @@ fn state<S: Send + Sync + 'static, F>(states: &States) -> Result<Arc<S>, String>
     })
 }
 
-impl<F, S, R> Activity<(S, fn() -> R)> for F
-where
-    F: for<'a> Method<'a, S, (), Returned = R> + Copy + Send + Sync + 'static,
-    S: Send + Sync + 'static,
-    R: Returned,
-{
-    type Input = ();
-    type Output = R::Output;
-    type Error = R::Error;
-    type Returned = R;
+/// A form, without a state and with one: the arguments that are left, what its input is, and how
+/// the arguments are had from the context and the payload.
+macro_rules! form {
+    (
+        [$($generic:ident)?] ($($type:ty),*) $input:ty,
+        |$ctx:ident, $payload:ident| $($value:expr),*
+    ) => {
+        impl<F, $($generic,)? B, R> Activity<fn($($type),*) -> R> for F
+        where
+            F: Fn($($type),*) -> B + Copy + Send + Sync + 'static,
+            $($generic: DeserializeOwned + Send + 'static,)?
+            B: Future<Output = R> + Send + 'static,
+            R: Returned,
+        {
+            type Input = $input;
+            type Output = R::Output;
+            type Error = R::Error;
+            type Returned = R;
 
-    fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String> {
-        let state = state::<S, F>(states)?;
-        Ok(code(move |ctx, _| {
-            let state = state.clone();
-            Box::pin(async move { self.call(&state, ()).await.answer(&ctx) })
-        }))
-    }
+            fn code(self, _: &States) -> Result<Arc<dyn ActivityCode>, String> {
+                Ok(code(move |$ctx, $payload| {
+                    Box::pin(async move { self($($value),*).await.answer(&$ctx) })
+                }))
+            }
+        }
+
+        impl<F, S, $($generic,)? R> Activity<(S, fn($($type),*) -> R)> for F
+        where
+            F: for<'a> Method<'a, S, ($($type,)*), Returned = R> + Copy + Send + Sync + 'static,
+            S: Send + Sync + 'static,
+            $($generic: DeserializeOwned + Send + 'static,)?
+            R: Returned,
+        {
+            type Input = $input;
+            type Output = R::Output;
+            type Error = R::Error;
+            type Returned = R;
+
+            fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String> {
+                let state = state::<S, F>(states)?;
+                Ok(code(move |$ctx, $payload| {
+                    let state = state.clone();
+                    Box::pin(async move { self.call(&state, ($($value,)*)).await.answer(&$ctx) })
+                }))
+            }
+        }
+    };
 }
 
-impl<F, S, R> Activity<(S, fn(ActivityCtx) -> R)> for F
-where
-    F: for<'a> Method<'a, S, (ActivityCtx,), Returned = R> + Copy + Send + Sync + 'static,
-    S: Send + Sync + 'static,
-    R: Returned,
-{
-    type Input = ();
-    type Output = R::Output;
-    type Error = R::Error;
-    type Returned = R;
-
-    fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String> {
-        let state = state::<S, F>(states)?;
-        Ok(code(move |ctx, _| {
-            let state = state.clone();
-            Box::pin(async move { self.call(&state, (ctx.clone(),)).await.answer(&ctx) })
-        }))
-    }
-}
-
-impl<F, S, I, R> Activity<(S, fn(I) -> R)> for F
-where
-    F: for<'a> Method<'a, S, (I,), Returned = R> + Copy + Send + Sync + 'static,
-    S: Send + Sync + 'static,
-    I: DeserializeOwned + Send + 'static,
-    R: Returned,
-{
-    type Input = I;
-    type Output = R::Output;
-    type Error = R::Error;
-    type Returned = R;
-
-    fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String> {
-        let state = state::<S, F>(states)?;
-        Ok(code(move |ctx, input| {
-            let state = state.clone();
-            Box::pin(async move {
-                let input = value::decode(input.as_ref())?;
-                self.call(&state, (input,)).await.answer(&ctx)
-            })
-        }))
-    }
-}
-
-impl<F, S, I, R> Activity<(S, fn(ActivityCtx, I) -> R)> for F
-where
-    F: for<'a> Method<'a, S, (ActivityCtx, I), Returned = R> + Copy + Send + Sync + 'static,
-    S: Send + Sync + 'static,
-    I: DeserializeOwned + Send + 'static,
-    R: Returned,
-{
-    type Input = I;
-    type Output = R::Output;
-    type Error = R::Error;
-    type Returned = R;
-
-    fn code(self, states: &States) -> Result<Arc<dyn ActivityCode>, String> {
-        let state = state::<S, F>(states)?;
-        Ok(code(move |ctx, input| {
-            let state = state.clone();
-            Box::pin(async move {
-                let input = value::decode(input.as_ref())?;
-                self.call(&state, (ctx.clone(), input)).await.answer(&ctx)
-            })
-        }))
-    }
-}
+form!([] () (), |ctx, _payload|);
+form!([](ActivityCtx)(), |ctx, _payload| ctx.clone());
+form!([I] (I) I, |ctx, payload| value::decode(payload.as_ref())?);
+form!([I] (ActivityCtx, I) I, |ctx, payload| ctx.clone(), value::decode(payload.as_ref())?);
