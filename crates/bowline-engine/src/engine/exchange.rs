@@ -323,7 +323,7 @@ impl EngineInner {
     /// Ends an attempt. Nobody else can: a store that is out of reach is waited for.
     pub(crate) async fn settle(&self, end: AttemptEnd) -> Result<Step> {
         let settle = end.report(self.now());
-        // PeerNews first, so that there is no moment in which the attempt is over and nobody knows
+        // Said first, so that there is no moment in which the attempt is over and nobody knows
         // that its code is not.
         let runs_on = Settle { ending: Ending::RunsOn, ..settle.clone() };
         let settles = Some(runs_on).filter(|_| end.runs_on).into_iter().chain([settle]);

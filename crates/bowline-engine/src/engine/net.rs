@@ -74,7 +74,7 @@ impl Net {
         self.touch();
     }
 
-    /// An inbox is about to be read. PeerNews before the read begins: what comes after it is unread
+    /// An inbox is about to be read. Said before the read begins: what comes after it is unread
     /// again.
     pub(crate) fn paid(&self, run: RunId) {
         self.unread.lock().runs.remove(&run);

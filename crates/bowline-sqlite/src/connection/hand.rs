@@ -28,7 +28,7 @@ use crate::{
     shared::Shared,
 };
 
-/// FileHold by every thread that has a connection.
+/// Held by every thread that has a connection.
 pub(crate) type FileHold = (Arc<Lock>, mpsc::Sender<()>);
 
 /// The connection of a thread that reads; none while nobody may have one.

@@ -175,7 +175,7 @@ impl EngineInner {
         }
     }
 
-    /// KnownRuns a run's turn out; none if there is none after all, or somebody else was faster.
+    /// Hands a run's turn out; none if there is none after all, or somebody else was faster.
     async fn start_turn(
         self: &Arc<Self>,
         read: &RunRead,

@@ -82,7 +82,7 @@ impl Drop for Seated<'_> {
 }
 
 impl EngineInner {
-    /// KnownRuns the turn that a decision leads to, if it does, to a poll that waits for it.
+    /// Hands the turn that a decision leads to, if it does, to a poll that waits for it.
     /// `events` is the newest part of history: one that does not reach back to what the worker
     /// cannot know is for whoever reads it all.
     pub(crate) fn hand_to_poll(

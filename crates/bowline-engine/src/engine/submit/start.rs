@@ -189,7 +189,7 @@ impl EngineInner {
         let (run, fence) = (lease.run, lease.fence);
         let (posted, lease) = self.post_ahead(posting, &local, lease).await;
         match (&posted, lease) {
-            // PeerNews twice, because the first answer was lost: it is the same run.
+            // Said twice, because the first answer was lost: it is the same run.
             (Ok(Posted::Started(begun) | Posted::Repeated(begun)), lease) if *begun == run => {
                 match lease {
                     Some(lease) => local.begun(lease),

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{Work, thread::Next};
 use crate::engine::EngineInner;
 
-/// KnownRuns the mailbox's work over piece by piece, for as long as the engine lives.
+/// Hands the mailbox's work over piece by piece, for as long as the engine lives.
 pub(super) fn in_step(
     inner: &Arc<EngineInner>,
     mut mailbox: mpsc::Receiver<Work>,
