@@ -5,6 +5,7 @@
 mod line;
 mod phase;
 pub mod tree;
+pub mod word;
 
 use bowline_core::{
     Batch, Cause, Corrupt, EventId, Name, Note, ParentClose, Ranges, ReceiptId, RunId, Rung,

@@ -41,7 +41,7 @@ pub use error::{Error, Result};
 pub use find::{Filter, Order, Page};
 pub use leftovers::{
     AttemptLine, EndKind, Leftovers, OUTLINE_FROM, Phase, ReceiptRow, Remainder, RunLine, Subtree,
-    left_by, tree,
+    left_by, tree, word,
 };
 pub use member::{
     AttemptRef, Attest, Attested, Heartbeat, HeartbeatReply, Join, Joined, Process, Proof, Renewal,

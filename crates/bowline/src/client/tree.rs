@@ -1,7 +1,6 @@
 //! A cancel, told run by run and activity by activity, with the time of every hop.
 
 mod show;
-mod word;
 
 use std::time::{Duration, SystemTime};
 

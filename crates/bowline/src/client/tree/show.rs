@@ -4,10 +4,10 @@ use std::{collections::BTreeSet, fmt, time::Duration};
 
 use bowline_engine::{
     core::{RunId, Time},
-    store::{AttemptLine, Leftovers, RunLine},
+    store::{AttemptLine, Leftovers, RunLine, word},
 };
 
-use super::{CancelTree, word};
+use super::CancelTree;
 
 impl fmt::Display for CancelTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,13 +1,12 @@
 //! Words of a receipt. Each one follows from something that was recorded, which is named beside it;
 //! what is not known is said to be not known.
 
-use bowline_engine::{
-    core::{Rung, Sight, UnseenAttempt},
-    store::{AttemptLine, EndKind},
-};
+use bowline_core::{Rung, Sight, UnseenAttempt};
+
+use crate::{AttemptLine, EndKind};
 
 /// What became of the newest attempt of an activity.
-pub(super) fn fate(line: &AttemptLine) -> String {
+pub fn fate(line: &AttemptLine) -> String {
     if let Some(own) = line.unseen.iter().find(|own| own.attempt == line.attempt) {
         let given_up = own.sight == Sight::RunsOn && line.rung == Some(Rung::Abandon);
         return if given_up { "was given up, and its code runs on".into() } else { unseen(own).1 };
@@ -69,7 +68,7 @@ fn is_told(line: &AttemptLine) -> bool {
 }
 
 /// What an attempt is called of which nobody saw the end, and what is known of it.
-pub(super) fn unseen(own: &UnseenAttempt) -> (&'static str, String) {
+pub fn unseen(own: &UnseenAttempt) -> (&'static str, String) {
     let worker = &own.worker;
     match &own.sight {
         Sight::RunsOn => ("leaked", "is over for its run, and its code runs on".into()),

@@ -1,6 +1,6 @@
 //! Every word, and the fact that it follows from.
 
-use bowline_engine::core::{ActivityLive, Cause, Code, EventId, RunId, Time};
+use bowline_core::{ActivityLive, Cause, Code, EventId, RunId, Time};
 use expect_test::expect;
 
 use super::*;
