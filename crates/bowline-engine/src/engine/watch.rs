@@ -101,6 +101,13 @@ pub(super) fn everywhere(inner: &Arc<EngineInner>) {
 }
 
 impl EngineInner {
+    /// Hears of runs that change, and of nothing else.
+    pub(crate) fn changes(&self) -> Hints {
+        let mut hints = self.store.watch();
+        hints.heed(|hint| matches!(hint, Hint::Changed(_) | Hint::Closed(_) | Hint::Everything));
+        hints
+    }
+
     fn inbox_grew(&self, run: RunId) {
         if let Some(local) = self.local.get() {
             local.inbox_grew(run);

@@ -1,7 +1,7 @@
 //! What can be seen of runs: their rows, their histories, their ends, and what is left of them.
 
 use bowline_core::{Event, EventId, ReceiptId, RunEnding, RunId, State, WorkflowId};
-use bowline_store::{Filter, Head, Leftovers, Page, Phase, Read, RunKey, RunRead, Subtree};
+use bowline_store::{Filter, Head, Hints, Leftovers, Page, Phase, Read, RunKey, RunRead, Subtree};
 
 use super::Engine;
 use crate::{History, HistoryPage, Result, RunEnd, engine::run::WhenParked};
@@ -128,6 +128,12 @@ impl Engine {
     /// If the store fails.
     pub async fn find(&self, filter: Filter) -> Result<Page> {
         self.inner.find(Filter { namespace: self.namespace, ..filter }).await
+    }
+
+    /// Hears of runs that change, at this process and, where many have the store open, at others.
+    /// Hints, as all are: they may be late, doubled or lost, and say to look.
+    pub fn changes(&self) -> Hints {
+        self.inner.changes()
     }
 
     /// How far a cancel has come, as the store has it now.

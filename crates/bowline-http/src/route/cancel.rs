@@ -1,0 +1,187 @@
+//! Runs, and parts of them, are stopped.
+
+use std::time::Duration;
+
+use axum::{
+    Json,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+};
+use bowline_core::{Address, Cause, EventId, Ladder, ReceiptId, Span, State, limits::SPAN_MAX};
+use bowline_engine::{CancelRequest, CancelledOne, store::Head};
+
+use crate::{
+    call::{Body, Call},
+    limits,
+    model::{Asked, CancelBody, CancelOneBody, CancelledTarget, LadderBody, Met, TerminateBody},
+    problem::Refused,
+};
+
+type Accepted<T> = Result<(StatusCode, HeaderMap, Json<T>), Refused>;
+
+/// `POST runs/{id}/cancel`
+pub(crate) async fn cancel(call: Call, Body(body): Body<CancelBody>) -> Accepted<Asked> {
+    let mut request = request(&call, body.reason, body.ladder, body.by)?;
+    request.terminate_after = span("terminate_after_ms", body.terminate_after_ms)?;
+    let head = call.head().await?;
+    let met = met(&head);
+    let to = match call.exact()? {
+        Some(run) => Address::Run(run),
+        None => Address::Current(call.engine.namespace(), call.workflow_id()?),
+    };
+    let receipt = call.engine.cancel(to, request).await?;
+    accepted(&call, &head, met, Some(receipt))
+}
+
+/// `POST runs/{id}/terminate`
+pub(crate) async fn terminate(call: Call, Body(body): Body<TerminateBody>) -> Accepted<Asked> {
+    let cause = cause(&call, body)?;
+    let head = call.head().await?;
+    let met = met(&head);
+    let receipt = call.engine.terminate(head.run, cause).await?;
+    accepted(&call, &head, met, Some(receipt))
+}
+
+/// `DELETE runs/{id}`
+pub(crate) async fn delete(call: Call, Body(body): Body<TerminateBody>) -> Accepted<Asked> {
+    let cause = cause(&call, body)?;
+    let head = call.head().await?;
+    let met = met(&head);
+    let receipt = call.engine.delete(head.run, cause).await?;
+    accepted(&call, &head, met, receipt)
+}
+
+/// `POST runs/{id}/activities/{target}/cancel`
+pub(crate) async fn activity(
+    call: Call,
+    Body(body): Body<CancelOneBody>,
+) -> Accepted<CancelledTarget> {
+    let named = |state: &State, id: &str| {
+        let open = &state.activities;
+        open.iter().find(|(_, open)| open.id.as_str() == id).map(|(number, _)| *number)
+    };
+    one(call, body, named).await
+}
+
+/// `POST runs/{id}/timers/{target}/cancel`
+pub(crate) async fn timer(
+    call: Call,
+    Body(body): Body<CancelOneBody>,
+) -> Accepted<CancelledTarget> {
+    let named = |state: &State, id: &str| {
+        let open = &state.timers;
+        open.iter().find(|(_, open)| open.id.as_str() == id).map(|(number, _)| *number)
+    };
+    one(call, body, named).await
+}
+
+/// `POST runs/{id}/children/{target}/cancel`
+pub(crate) async fn child(
+    call: Call,
+    Body(body): Body<CancelOneBody>,
+) -> Accepted<CancelledTarget> {
+    let named = |state: &State, id: &str| {
+        let open = &state.children;
+        open.iter().find(|(_, open)| open.workflow_id.as_str() == id).map(|(number, _)| *number)
+    };
+    one(call, body, named).await
+}
+
+/// Cancels one thing, by its number or by what its run calls it.
+async fn one(
+    call: Call,
+    body: CancelOneBody,
+    named: fn(&State, &str) -> Option<EventId>,
+) -> Accepted<CancelledTarget> {
+    let request = request(&call, body.reason, body.ladder, body.by)?;
+    let head = call.head().await?;
+    let text = call.id("target");
+    let number = match text.parse::<u64>() {
+        Ok(number) => EventId(number),
+        Err(_) => {
+            let (_, state) = call.engine.state(head.run).await?;
+            named(&state, text).ok_or_else(|| {
+                let detail = format!("nothing called {text:?} is open in run {}", head.run);
+                Refused::new(StatusCode::NOT_FOUND, "no_such_target", detail)
+            })?
+        }
+    };
+    let met = match call.engine.cancel_one(head.run, number, request).await? {
+        CancelledOne::Asked => Met::Asked,
+        CancelledOne::Again => Met::Again,
+        CancelledOne::Closed(_) => Met::Closed,
+        _ => Met::Over,
+    };
+    let answer = CancelledTarget { run: head.run.to_string(), number: number.0, met };
+    Ok((StatusCode::ACCEPTED, HeaderMap::new(), Json(answer)))
+}
+
+/// What a request to cancel a run meets.
+fn met(head: &Head) -> Met {
+    match (head.status.is_open(), &head.cancel) {
+        (false, _) => Met::Over,
+        (true, Some(_)) => Met::Again,
+        (true, None) => Met::Asked,
+    }
+}
+
+fn accepted(call: &Call, head: &Head, met: Met, receipt: Option<ReceiptId>) -> Accepted<Asked> {
+    let mut headers = HeaderMap::new();
+    if let Some(receipt) = receipt {
+        let place = format!("/api/v1/namespaces/{}/receipts/{receipt}", call.id("ns"));
+        if let Ok(place) = HeaderValue::from_str(&place) {
+            headers.insert(header::LOCATION, place);
+        }
+    }
+    let answer = Asked {
+        id: head.workflow_id.to_string(),
+        run: head.run.to_string(),
+        receipt: receipt.map(|receipt| receipt.to_string()),
+        met,
+        status: head.status.to_string(),
+    };
+    Ok((StatusCode::ACCEPTED, headers, Json(answer)))
+}
+
+fn request(
+    call: &Call,
+    reason: String,
+    ladder: Option<LadderBody>,
+    by: Option<String>,
+) -> Result<CancelRequest, Refused> {
+    reasonable(&reason)?;
+    let mut request = CancelRequest::new(reason, call.who(by)?);
+    request.request_id = call.request_id();
+    request.ladder = ladder.map(self::ladder).transpose()?;
+    Ok(request)
+}
+
+fn cause(call: &Call, body: TerminateBody) -> Result<Cause, Refused> {
+    reasonable(&body.reason)?;
+    let request_id = Some(call.request_id()).filter(|id| !id.is_empty());
+    Ok(Cause { request_id, ..Cause::requested(body.reason, call.who(body.by)?) })
+}
+
+fn reasonable(reason: &str) -> Result<(), Refused> {
+    match reason.len() > limits::REASON_MAX {
+        true => Err(Refused::invalid(format!("reason has at most {} bytes", limits::REASON_MAX))),
+        false => Ok(()),
+    }
+}
+
+fn ladder(body: LadderBody) -> Result<Ladder, Refused> {
+    let usual = Ladder::default();
+    Ok(Ladder {
+        grace: span("grace_ms", body.grace_ms)?.map_or(usual.grace, Span),
+        step: span("step_ms", body.step_ms)?.map_or(usual.step, Span),
+        detach: body.detach,
+    })
+}
+
+fn span(name: &str, given: Option<u64>) -> Result<Option<Duration>, Refused> {
+    match given.map(Duration::from_millis) {
+        Some(span) if span > SPAN_MAX => {
+            Err(Refused::invalid(format!("{name} is longer than a hundred years")))
+        }
+        span => Ok(span),
+    }
+}

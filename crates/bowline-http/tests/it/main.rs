@@ -1,0 +1,8 @@
+//! The API over real sockets, on an engine with real code.
+
+mod bad;
+mod cancel;
+mod document;
+mod live;
+mod run;
+mod world;
