@@ -16,5 +16,6 @@ mod program;
 mod python;
 mod replicas;
 mod rust;
+mod secure;
 mod server;
 mod typescript;

@@ -28,6 +28,19 @@ pub(crate) fn run(interpreter: &OsString, script: &str, arguments: &[&str]) -> S
     check(script, output)
 }
 
+/// Runs a script to its end; what it printed, or why it failed.
+pub(crate) fn tried(
+    interpreter: &OsString,
+    script: &str,
+    arguments: &[&str],
+) -> Result<String, String> {
+    let output = command(interpreter, script, arguments).output().expect("the script runs");
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
 /// Starts a script that goes on beside the test.
 pub(crate) fn start(interpreter: &OsString, script: &str, arguments: &[&str]) -> Script {
     Script::start(command(interpreter, script, arguments))

@@ -29,6 +29,15 @@ impl Server {
         Self { process, address, http, store, _folder: Some(folder) }
     }
 
+    /// Starts one with options of its own.
+    pub(crate) fn with(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = vec!["--store".into(), folder.path().join("runs.db").into()];
+        store.extend(options.iter().map(OsString::from));
+        let (process, address, http) = open(&store, &address());
+        Self { process, address, http, store, _folder: Some(folder) }
+    }
+
     /// Starts one in a schema of a database, with options of its own.
     pub(crate) fn at(url: &str, schema: &str, options: &[&str]) -> Self {
         let place = ["--store", url, "--schema", schema];

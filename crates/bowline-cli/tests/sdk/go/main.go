@@ -9,6 +9,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -46,7 +48,11 @@ func main() {
 }
 
 func play(address string, names []string) error {
-	c, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	options := client.Options{HostPort: address, Logger: quiet}
+	if err := secured(&options); err != nil {
+		return err
+	}
+	c, err := client.Dial(options)
 	if err != nil {
 		return err
 	}
@@ -71,6 +77,33 @@ func play(address string, names []string) error {
 		err := scenes[name](ctx, c)
 		cancel()
 		tell(name, err)
+	}
+	return nil
+}
+
+// secured: the environment may say whom to trust, and how to show who this is.
+func secured(options *client.Options) error {
+	root := os.Getenv("SCENES_ROOT")
+	if root == "" {
+		return nil
+	}
+	pem, err := os.ReadFile(root)
+	if err != nil {
+		return err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	config := &tls.Config{RootCAs: roots, ServerName: "localhost"}
+	if certificate := os.Getenv("SCENES_CERT"); certificate != "" {
+		pair, err := tls.LoadX509KeyPair(certificate, os.Getenv("SCENES_KEY"))
+		if err != nil {
+			return err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	options.ConnectionOptions.TLS = config
+	if key := os.Getenv("SCENES_API_KEY"); key != "" {
+		options.Credentials = client.NewAPIKeyStaticCredentials(key)
 	}
 	return nil
 }
