@@ -56,17 +56,47 @@ type PollKey = (Want, Namespace, Queue);
 #[derive(Debug, Default)]
 pub(crate) struct Polls(Mutex<BTreeMap<PollKey, Arc<PollBell>>>);
 
+/// What one poll waits on. A queue that nobody waits for any more is forgotten with the last.
+struct Waits<'p> {
+    polls: &'p Polls,
+    key: PollKey,
+    bell: Arc<PollBell>,
+}
+
+impl std::ops::Deref for Waits<'_> {
+    type Target = PollBell;
+
+    fn deref(&self) -> &PollBell {
+        &self.bell
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        let mut bells = self.polls.0.lock();
+        // The map has one, and this is the other.
+        if Arc::strong_count(&self.bell) <= 2 {
+            bells.remove(&self.key);
+        }
+    }
+}
+
 impl Polls {
-    /// What a poll waits on. Queues that nobody waits for any more are forgotten.
-    fn bell(&self, want: Want, namespace: Namespace, queue: &Queue) -> Arc<PollBell> {
-        let mut bells = self.0.lock();
-        bells.retain(|_, bell| Arc::strong_count(bell) > 1);
-        bells.entry((want, namespace, queue.clone())).or_default().clone()
+    /// What a poll waits on.
+    fn bell(&self, want: Want, namespace: Namespace, queue: &Queue) -> Waits<'_> {
+        let key = (want, namespace, queue.clone());
+        let bell = self.0.lock().entry(key.clone()).or_default().clone();
+        Waits { polls: self, key, bell }
     }
 
     /// The same, if somebody waits there.
     fn known(&self, want: Want, namespace: Namespace, queue: &Queue) -> Option<Arc<PollBell>> {
         self.0.lock().get(&(want, namespace, queue.clone())).cloned()
+    }
+
+    /// How many polls wait to be handed a turn of a queue.
+    pub(crate) fn seated(&self, namespace: Namespace, queue: &Queue) -> usize {
+        self.known(Want::Turn, namespace, queue).map_or(0, |bell| bell.seated())
     }
 
     fn ring(&self, want: Want, namespace: Namespace, queue: &Queue) {

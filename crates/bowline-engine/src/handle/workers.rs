@@ -17,6 +17,11 @@ impl Engine {
         self.inner.pollers(self.namespace, queue, wants)
     }
 
+    /// How many polls wait at this member to be handed a turn of a queue.
+    pub fn polls_waiting(&self, queue: &Queue) -> usize {
+        self.inner.polls.seated(self.namespace, queue)
+    }
+
     /// A remote worker says how it is. Its last word is kept for a while.
     pub fn worker_beats(&self, worker: &str, said: Blob) {
         self.inner.worker_beats(self.namespace, worker, said);

@@ -60,6 +60,10 @@ impl PollBell {
         Seated { bell: self, number, turn: handed }
     }
 
+    pub(super) fn seated(&self) -> usize {
+        self.polls.lock().len()
+    }
+
     fn next(&self) -> Option<WaitingPoll> {
         self.polls.lock().pop_front()
     }
