@@ -65,6 +65,8 @@ pub(crate) struct EngineInner {
     pub(crate) local: exchange::WorkerLink,
     /// Remote workers that wait for turns, activities or notices.
     pub(crate) polls: remote::Polls,
+    /// Remote runs that began here lately, followed to their ends.
+    pub(crate) new_runs: remote::NewRuns,
     /// Remote runs that were decided about lately.
     pub(crate) known_runs: remote::KnownRuns,
     /// What is known of remote workers.
@@ -161,6 +163,7 @@ impl EngineInner {
             control: control::Control::default(),
             local: exchange::WorkerLink::default(),
             polls: remote::Polls::default(),
+            new_runs: remote::NewRuns::default(),
             known_runs: remote::KnownRuns::default(),
             workers: remote::RemoteWorkers::default(),
             queries: remote::Queries::default(),

@@ -23,7 +23,7 @@ pub use engine::{
     follow::RunEnd,
     killable::{Pace, Rest},
     remote::{
-        Along, Answered, Eager, History, HistoryPage, Polled, QueryAnswer, Question,
+        Along, Answered, ClosedRun, Eager, History, HistoryPage, Polled, QueryAnswer, Question,
         RemoteActivity, RemoteAsk, RemoteHeartbeat, RemoteQuery, RemoteTurn, Taken, Wait,
         WorkerBeat,
     },

@@ -118,6 +118,11 @@ pub const HAND_RUNS: usize = 1_000;
 pub const HAND_EVENTS: usize = 64;
 /// How many bytes of input and new events a run may have that is kept so.
 pub const HAND_BYTES: u64 = 64 * 1024;
+/// How many remote runs that began here are followed to their ends for whoever may come to wait for
+/// them, and perhaps as many again.
+pub const NEW_RUNS: usize = 1_000;
+/// How many bytes the end of such a run may have that is kept until somebody comes.
+pub const NEW_RUN_BYTES: u64 = 16 * 1024;
 /// How many attempts in remote workers' hands are known as they were handed out.
 pub const HAND_ATTEMPTS: usize = 4_096;
 /// How much further behind than another one a workflow thread may be and still be given runs that

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use bowline_core::{Payload, RunId};
+use bowline_core::{Event, EventKind, Payload, RunId};
 use bowline_store::Hint;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -38,13 +38,24 @@ struct FollowWaiter {
     bell: Arc<RunBell>,
     /// It wants to hear of the run's end, and of nothing before.
     ends_only: bool,
+    /// How large an end may be that is handed over; one that is larger must be read.
+    bytes_max: u64,
+}
+
+/// How a run ended, as whoever ended it tells those who wait.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The event that closed it.
+    pub(crate) event: Event,
+    /// Nothing goes on in its place.
+    pub(crate) is_last: bool,
 }
 
 #[derive(Debug, Default)]
 struct RunBell {
     changed: Notify,
-    /// What a run that completed meanwhile has answered.
-    completed: Mutex<Option<(RunId, Option<Payload>)>>,
+    /// How a run ended meanwhile.
+    ended: Mutex<Option<(RunId, Arc<Ended>)>>,
 }
 
 /// One waiter, following some runs until it is dropped.
@@ -61,10 +72,19 @@ impl Follower {
         self.bell.changed.notified().await;
     }
 
-    /// The answer of a run, if it has completed here since it was followed.
+    /// How a run has ended, if it did so here since it was followed.
+    pub(crate) fn ended(&self, run: RunId) -> Option<Arc<Ended>> {
+        let ended = self.bell.ended.lock().take();
+        ended.filter(|(which, _)| *which == run).map(|(_, ended)| ended)
+    }
+
+    /// The answer of a run, if it has completed so, and nothing goes on in its place.
     pub(crate) fn completed(&self, run: RunId) -> Option<Option<Payload>> {
-        let completed = self.bell.completed.lock().take();
-        completed.filter(|(which, _)| *which == run).map(|(_, result)| result)
+        let ended = self.ended(run).filter(|ended| ended.is_last)?;
+        match &ended.event.kind {
+            EventKind::WorkflowCompleted(completed) => Some(completed.result.clone()),
+            _ => None,
+        }
     }
 }
 
@@ -122,7 +142,9 @@ impl Followers {
     /// # Errors
     /// If too many runs are followed by too many.
     pub(crate) fn follow(&self, follower: &mut Follower, run: RunId) -> Result<()> {
-        self.add(follower, run, false, self.limit)
+        let bell = follower.bell.clone();
+        let waiter = FollowWaiter { bell, ends_only: false, bytes_max: u64::MAX };
+        self.add(follower, run, waiter, self.limit)
     }
 
     /// Follows a run to its end: that it closes, is parked, or is forgotten.
@@ -130,22 +152,35 @@ impl Followers {
     /// # Errors
     /// If too many runs are followed by too many.
     pub(crate) fn follow_end(&self, follower: &mut Follower, run: RunId) -> Result<()> {
-        self.add(follower, run, true, self.limit)
+        let bell = follower.bell.clone();
+        let waiter = FollowWaiter { bell, ends_only: true, bytes_max: u64::MAX };
+        self.add(follower, run, waiter, self.limit)
     }
 
     /// Somebody who follows a run that is about to begin, to its end. Whether anybody is going to
     /// wait for that is not known: half of the room is left for those who do.
     pub(crate) fn follow_new(&self, run: RunId) -> Option<RunEnd> {
+        self.follow_small(run, u64::MAX)
+    }
+
+    /// The same, where the end is kept for whoever may come: one that is larger must be read.
+    pub(crate) fn follow_small(&self, run: RunId, bytes_max: u64) -> Option<RunEnd> {
         let mut follower = self.follower();
-        self.add(&mut follower, run, true, self.limit / 2).ok()?;
+        let waiter = FollowWaiter { bell: follower.bell.clone(), ends_only: true, bytes_max };
+        self.add(&mut follower, run, waiter, self.limit / 2).ok()?;
         Some(RunEnd { run, follower })
+    }
+
+    /// Whether anybody follows a run.
+    pub(crate) fn follows(&self, run: RunId) -> bool {
+        self.state.lock().runs.contains_key(&run)
     }
 
     fn add(
         &self,
         follower: &mut Follower,
         run: RunId,
-        ends_only: bool,
+        waiter: FollowWaiter,
         limit: usize,
     ) -> Result<()> {
         let mut state = self.state.lock();
@@ -157,8 +192,7 @@ impl Followers {
             return Err(Error::TooMany { what: "runs that somebody waits for", limit });
         }
         state.count += 1;
-        let bell = follower.bell.clone();
-        state.runs.entry(run).or_default().waiters.push(FollowWaiter { bell, ends_only });
+        state.runs.entry(run).or_default().waiters.push(waiter);
         follower.runs.push(run);
         Ok(())
     }
@@ -210,10 +244,13 @@ impl Followers {
         self.state.lock().runs.get(&run).is_some_and(|followed| followed.is_closing)
     }
 
-    /// The same, with its answer: whoever waits for that need not read it.
-    pub(crate) fn tell_completed(&self, run: RunId, result: &Option<Payload>) {
+    /// The same, and how: whoever waits for that need not read it.
+    pub(crate) fn tell_ended(&self, run: RunId, ended: &Arc<Ended>) {
+        let bytes = ended.event.weight();
         self.ended(run, |waiter| {
-            *waiter.bell.completed.lock() = Some((run, result.clone()));
+            if bytes <= waiter.bytes_max {
+                *waiter.bell.ended.lock() = Some((run, ended.clone()));
+            }
             waiter.bell.changed.notify_one();
         });
     }
@@ -250,10 +287,16 @@ impl FollowState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_core::Namespace;
+    use bowline_core::{EventId, Namespace, Time};
 
     fn run(uuid: u128) -> RunId {
         RunId { namespace: Namespace(1), uuid }
+    }
+
+    fn completed(is_last: bool) -> Arc<Ended> {
+        let kind = EventKind::WorkflowCompleted(Default::default());
+        let event = Event { kind, id: EventId(9), time: Time(1), notes: Vec::new(), wire: None };
+        Arc::new(Ended { event, is_last })
     }
 
     #[tokio::test]
@@ -270,7 +313,7 @@ mod tests {
         followers.tell_end(run(1));
         follower.changed().await;
         assert_eq!(follower.completed(run(1)), None, "how it ended must be read");
-        followers.tell_completed(run(1), &None);
+        followers.tell_ended(run(1), &completed(true));
         follower.changed().await;
         assert_eq!(follower.completed(run(1)), Some(None));
     }
@@ -290,7 +333,7 @@ mod tests {
             () = follower.changed() => panic!("nobody has said how"),
             () = std::future::ready(()) => {}
         }
-        followers.tell_completed(run(1), &None);
+        followers.tell_ended(run(1), &completed(true));
         follower.changed().await;
         assert_eq!(follower.completed(run(1)), Some(None));
         drop(closing);

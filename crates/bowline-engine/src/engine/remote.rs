@@ -2,6 +2,7 @@
 //! that is out stands on the run's row, and any member may take its answer.
 
 mod activity;
+mod ending;
 mod known;
 pub(crate) mod look;
 mod page;
@@ -18,6 +19,8 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 pub use activity::{Along, Eager, RemoteActivity, RemoteHeartbeat};
+pub use ending::ClosedRun;
+pub(crate) use ending::NewRuns;
 pub(crate) use known::{Decision, KnownRun, KnownRuns};
 pub use page::HistoryPage;
 pub(crate) use query::open::{Queries, QuestionCount};

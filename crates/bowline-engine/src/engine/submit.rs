@@ -24,7 +24,12 @@ pub use cancel::CancelledOne;
 pub use prepare::{CancelRequest, Prepared};
 pub use start::{StartOptions, Started};
 
-use super::{EngineInner, peer::PeerNews, remote::Eager};
+use super::{
+    EngineInner,
+    follow::{Ended, Followers},
+    peer::PeerNews,
+    remote::Eager,
+};
 use crate::{Error, RemoteActivity, Result, limits};
 
 /// For how long a store that cannot be reached is waited for.
@@ -62,21 +67,19 @@ enum Change {
 /// How a decision leaves its run, as far as those who wait for its end are concerned.
 enum End {
     Open,
-    /// It has answered, and nothing goes on in its place.
-    Completed(Option<Payload>),
-    Other,
+    /// It has ended so. What nobody waits for is not kept.
+    Closed(Option<Arc<Ended>>),
 }
 
 impl End {
-    fn of(decided: &Decided) -> Self {
-        let last = decided.events.last().map(|event| &event.kind);
-        match last {
-            _ if decided.state.status.is_open() => Self::Open,
-            Some(EventKind::WorkflowCompleted(completed)) if decided.successor.is_none() => {
-                Self::Completed(completed.result.clone())
-            }
-            _ => Self::Other,
+    fn of(decided: &Decided, followers: &Followers) -> Self {
+        if decided.state.status.is_open() {
+            return Self::Open;
         }
+        let closing = decided.events.last().filter(|event| event.kind.closes());
+        let closing = closing.filter(|_| followers.follows(decided.state.run));
+        let is_last = decided.successor.is_none();
+        Self::Closed(closing.map(|event| Arc::new(Ended { event: event.clone(), is_last })))
     }
 }
 
@@ -253,7 +256,7 @@ impl EngineInner {
         let turns = turn.decided.events.iter().filter(|event| is_turn(event)).count();
         let run = turn.run;
         let parent = turn.decided.state.started.parent.as_ref().map(|parent| parent.run);
-        let end = End::of(&turn.decided);
+        let end = End::of(&turn.decided, &self.followers);
         let mut folded = fold::fold(self, turn, eager);
         let told: Vec<_> = folded.commit.posts.iter().map(|post| told(post, parent)).collect();
         // The answer brings along what waits by then.
@@ -284,8 +287,8 @@ impl EngineInner {
         }
         match end {
             End::Open => self.followers.tell(run),
-            End::Completed(result) => self.followers.tell_completed(run, &result),
-            End::Other => self.followers.tell_end(run),
+            End::Closed(Some(ended)) => self.followers.tell_ended(run, &ended),
+            End::Closed(None) => self.followers.tell_end(run),
         }
         drop(closing);
         Ok((committed, folded.state, taken))

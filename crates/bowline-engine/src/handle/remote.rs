@@ -3,14 +3,14 @@
 
 use bowline_core::{
     AskId, ControlQueue, Ending, EventId, FailTurn, Identity, NoticeId, Payload, Queue, RunId,
-    StartTurn, StopAttempt, Time, Token, TurnAnswer,
+    StartTurn, StopAttempt, Time, Token, TurnAnswer, WorkflowId,
 };
 use bowline_store::AttemptRef;
 use tokio_util::sync::CancellationToken;
 
 use super::Engine;
 use crate::{
-    Along, Answered, QueryAnswer, Question, RemoteActivity, RemoteHeartbeat, RemoteTurn, Result,
+    Along, Answered, ClosedRun, QueryAnswer, Question, RemoteActivity, RemoteHeartbeat, RemoteTurn, Result,
     Taken, Wait,
 };
 
@@ -22,6 +22,15 @@ impl Engine {
     /// If there is no such run.
     pub async fn first_turn(&self, run: RunId, worker: &StartTurn) -> Result<Option<RemoteTurn>> {
         Box::pin(self.inner.first_turn(run, worker)).await
+    }
+
+    /// Waits for the event that closes a run. Where this process has begun and ended it, nothing is
+    /// read. With a workflow id, the run must be of that.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn closing(&self, run: RunId, id: Option<&WorkflowId>) -> Result<ClosedRun> {
+        Box::pin(self.inner.closing(run, id)).await
     }
 
     /// Asks the code of a run at a remote worker, and waits for its answer until a moment.

@@ -1,6 +1,8 @@
 //! History, page by page; and the wait for more of it.
 
-use bowline_core::{Event, EventId, RunId};
+use std::time::Duration;
+
+use bowline_core::{Address, Event, EventId, RunId, WorkflowId};
 use bowline_engine::store::Head;
 use temporalio_protos::temporal::api::{
     enums::v1::HistoryEventFilterType, history::v1::History, workflowservice::v1::*,
@@ -59,6 +61,11 @@ pub(super) async fn page(
     let space = &*door.space(&request.get_ref().namespace).await?;
     let patience = poll::patience(&request, limits::WAIT);
     let request = request.into_inner();
+    let only_close = i32::from(HistoryEventFilterType::CloseEvent);
+    let only_close = request.history_event_filter_type == only_close;
+    if only_close && request.wait_new_event {
+        return close(door, space, &request, patience).await;
+    }
     let (head, next) = match request.next_page_token.as_slice() {
         [] => (space.head(request.execution.as_ref()).await?, EventId(1)),
         token => {
@@ -66,11 +73,8 @@ pub(super) async fn page(
             (space.engine.head(run).await.map_err(status::of)?, next)
         }
     };
-    let only_close = i32::from(HistoryEventFilterType::CloseEvent);
-    let only_close = request.history_event_filter_type == only_close;
     if request.wait_new_event {
-        let wanted = if only_close { EventId(u64::MAX) } else { next };
-        let grown = tokio::time::timeout(patience, space.engine.grown(head.run, wanted));
+        let grown = tokio::time::timeout(patience, space.engine.grown(head.run, next));
         match poll::while_open(door, grown).await? {
             Ok(grown) => grown.map_err(status::of)?,
             // Nothing yet: the same question again.
@@ -79,9 +83,8 @@ pub(super) async fn page(
     }
     if only_close {
         let last = last(space, &head).await?.filter(|event| event.kind.closes());
-        let again = (last.is_none() && request.wait_new_event).then(|| token(head.run, next));
         let last: Vec<_> = last.iter().collect();
-        return answer(space, &head, &last, again.unwrap_or_default());
+        return answer(space, head.queue.as_str(), &last, Vec::new());
     }
     let longest = longest(request.maximum_page_size);
     let read = space.engine.history_page(head.run, next, longest).await.map_err(status::of)?;
@@ -97,7 +100,37 @@ pub(super) async fn page(
         false => {}
     }
     let next_page_token = after.map(|after| token(head.run, after)).unwrap_or_default();
-    answer(space, &head, &page, next_page_token)
+    answer(space, head.queue.as_str(), &page, next_page_token)
+}
+
+/// Waits for the event that closes a run: what clients ask for who wait for its result.
+async fn close(
+    door: &Door,
+    space: &Space,
+    request: &GetWorkflowExecutionHistoryRequest,
+    patience: Duration,
+) -> Answer<GetWorkflowExecutionHistoryResponse> {
+    let named = request.execution.as_ref();
+    let id = named.map(|named| WorkflowId::from(named.workflow_id.as_str()));
+    let (run, next, id) = match request.next_page_token.as_slice() {
+        [] => match space.address(named)? {
+            Address::Run(run) | Address::Chain(run) => (run, EventId(1), id),
+            Address::Current(..) => (space.head(named).await?.run, EventId(1), None),
+        },
+        token => {
+            let (run, next) = read_token(space, token)?;
+            (run, next, None)
+        }
+    };
+    let closing = tokio::time::timeout(patience, space.engine.closing(run, id.as_ref()));
+    match poll::while_open(door, closing).await? {
+        Ok(closed) => {
+            let closed = closed.map_err(status::of)?;
+            answer(space, closed.queue.as_str(), &[&closed.event], Vec::new())
+        }
+        // Not yet: the same question again.
+        Err(_) => Ok(waiting(run, next)),
+    }
 }
 
 /// How many events a page has.
@@ -131,11 +164,11 @@ fn waiting(run: RunId, next: EventId) -> GetWorkflowExecutionHistoryResponse {
 
 fn answer(
     space: &Space,
-    head: &Head,
+    queue: &str,
     events: &[&Event],
     next_page_token: Vec<u8>,
 ) -> Answer<GetWorkflowExecutionHistoryResponse> {
-    let history = translate::history(events.iter().copied(), space.run(head.queue.as_str()));
+    let history = translate::history(events.iter().copied(), space.run(queue));
     let history = Some(history.map_err(status::untranslatable)?);
     Ok(GetWorkflowExecutionHistoryResponse { history, next_page_token, ..Default::default() })
 }
@@ -166,7 +199,7 @@ pub(super) async fn page_back(
     let (page, after) = page_of(&rest, longest);
     let before = (from > EventId(1)).then(|| EventId(from.0 - 1));
     let next_page_token = after.or(before).map(|after| token(head.run, after)).unwrap_or_default();
-    let told = answer(space, &head, &page, next_page_token)?;
+    let told = answer(space, head.queue.as_str(), &page, next_page_token)?;
     Ok(GetWorkflowExecutionHistoryReverseResponse {
         history: told.history,
         next_page_token: told.next_page_token,

@@ -79,17 +79,28 @@ impl EngineInner {
         mut options: StartOptions,
     ) -> Result<Started> {
         let conflict = options.conflict;
-        let Some(poll) = self.first_poll(namespace, &options) else {
+        if options.started.rules.is_native() {
             return self.start_as(self.starting(namespace, options)?, conflict).await;
-        };
-        options.worker = Some(poll.start.clone());
+        }
+        let own = (options.started.workflow_id.clone(), options.started.queue.clone());
+        let poll = self.first_poll(namespace, &options);
+        if let Some(poll) = &poll {
+            options.worker = Some(poll.start.clone());
+        }
         let start = self.starting(namespace, options)?;
+        let end = self.followers.follow_small(start.birth.run, limits::NEW_RUN_BYTES);
         let inner = self.clone();
         // The poll must have what is durable, whether or not anybody waits for this.
         let starting = async move {
-            let birth = start.birth.clone();
+            let (run, birth) = (start.birth.run, poll.is_some().then(|| start.birth.clone()));
             let started = inner.start_as(start, conflict).await?;
-            if started.run == birth.run {
+            if started.run != run {
+                return Ok(started);
+            }
+            if let Some(end) = end {
+                inner.new_runs.keep(own.0, own.1, end);
+            }
+            if let Some((birth, poll)) = birth.zip(poll) {
                 inner.deliver_first(birth, poll).await?;
             }
             Ok(started)
@@ -102,10 +113,10 @@ impl EngineInner {
         let started = &options.started;
         let begins_at_once = started.delay.is_none() && started.cron.is_empty();
         let is_plain = options.worker.is_none() && options.conflict != Conflict::TerminateExisting;
-        if started.rules.is_native() || !begins_at_once || !is_plain {
-            return None;
+        match begins_at_once && is_plain {
+            true => self.waiting(namespace, &started.queue),
+            false => None,
         }
-        self.waiting(namespace, &started.queue)
     }
 
     /// The same, and follows the run to its end from before its beginning; not one that was there
@@ -131,14 +142,14 @@ impl EngineInner {
             let to = Address::Current(start.birth.run.namespace, started.workflow_id.clone());
             self.check_signal(&to, signal).await?;
         }
-        let started = start.birth.clone();
+        let replaces = conflict == Conflict::TerminateExisting;
+        let instead = replaces.then(|| start.birth.clone());
         let posted = Box::pin(self.post_start(start)).await;
-        if let Err(Error::AlreadyStarted { run, status }) = &posted
-            && conflict == Conflict::TerminateExisting
+        if let (Err(Error::AlreadyStarted { run, status }), Some(instead)) = (&posted, instead)
             && status.is_open()
         {
             let cause = Cause::requested("another run was started in its place", "");
-            let run = self.replace(RunKey::Run(*run), started, cause).await?;
+            let run = self.replace(RunKey::Run(*run), instead, cause).await?;
             return Ok(Started { run, is_new: true });
         }
         let posted = posted?;
