@@ -100,8 +100,9 @@ impl SqliteStore {
         let count = shared.settings.readers.max(1);
         let readers: Vec<Slot> = (0..=count).map(|_| Slot::default()).collect();
         let hand = Hand::open(&shared, &held, &readers)?;
-        let index =
+        let mut index =
             queue::load::index(connection::db::Db::new(&hand.connection, &shared.counters))?;
+        index.show(&shared.waiting);
         let memory = write::tx::WriterMemory { index, ..write::tx::WriterMemory::default() };
         let (orders, order) = mpsc::channel(limits::CALLS_MAX);
         let (questions, question) = mpsc::channel(limits::READS_MAX);

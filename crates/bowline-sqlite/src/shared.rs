@@ -2,11 +2,14 @@
 
 use std::{
     path::PathBuf,
-    sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
+    },
 };
 
 use bowline_core::{Epoch, Time};
-use bowline_store::Listeners;
+use bowline_store::{Listeners, ready::Waiting};
 
 use crate::{
     connection::gauge::Gauge, read::ask::Asks, settings::Settings, stats::Counters,
@@ -21,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) listeners: Listeners,
     pub(crate) asks: Asks,
     pub(crate) ahead: Ahead,
+    /// What waits for remote workers, as the index has it.
+    pub(crate) waiting: Arc<Waiting>,
     /// The latest moment that a call has brought along: a store has no clock.
     now: AtomicI64,
     /// The epoch of the member; 0 if there is none.

@@ -15,6 +15,8 @@ pub struct Stats {
     /// How often the writer waited for [`Settings::busy`](crate::Settings::busy) in vain, because
     /// another connection had the file.
     pub busy: u64,
+    /// Questions that readers have answered.
+    pub reads: u64,
     /// Rows that were read.
     pub rows_read: u64,
     /// Rows that were inserted, updated or deleted.
@@ -33,6 +35,7 @@ pub(crate) struct Counters {
     pub(crate) transactions: AtomicU64,
     pub(crate) rollbacks: AtomicU64,
     pub(crate) busy: AtomicU64,
+    pub(crate) reads: AtomicU64,
     pub(crate) rows_read: AtomicU64,
     pub(crate) rows_written: AtomicU64,
     pub(crate) batches_read: AtomicU64,
@@ -48,6 +51,7 @@ impl Counters {
             transactions: read(&self.transactions),
             rollbacks: read(&self.rollbacks),
             busy: read(&self.busy),
+            reads: read(&self.reads),
             rows_read: read(&self.rows_read),
             rows_written: read(&self.rows_written),
             batches_read: read(&self.batches_read),

@@ -2,12 +2,12 @@
 
 use std::future::ready;
 
-use bowline_core::{Epoch, RunId, Time, Version};
+use bowline_core::{Epoch, Namespace, Queue, RunId, Time, Version};
 use bowline_store::{
     Answer, Ask, Attest, Attested, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
     ClaimedActivity, ClaimedRun, Commit, Committed, Error, Filter, Fired, Hint, Hints, Item, Join,
     Joined, Leftovers, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply, Result,
-    RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp, stored::Weight,
+    RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp, ready::Sought, stored::Weight,
 };
 use tokio::sync::{
     mpsc::{self, error::TrySendError},
@@ -194,6 +194,10 @@ impl Store for SqliteStore {
         }
     }
 
+    fn may_find(&self, sought: Sought, namespace: Namespace, queue: &Queue) -> bool {
+        self.shared.waiting.may_find(sought, namespace, queue)
+    }
+
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {
         self.shared.clock(claim.now);
         self.one(claim, claim::claim_runs, |claim| Weight::at_most(claim.count))
@@ -293,7 +297,6 @@ impl Store for SqliteStore {
 mod tests {
     use std::sync::mpsc::sync_channel;
 
-    use bowline_core::Namespace;
     use bowline_store::RunKey;
 
     use super::*;

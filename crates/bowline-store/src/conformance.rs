@@ -149,6 +149,7 @@ macro_rules! conformance {
             a_held_run_is_ready_again_when_it_is_released
             a_message_beside_a_release_is_not_forgotten
             remote_turns_rotate
+            what_waits_can_be_seen
             remote_turns_wait_where_their_record_says
             a_started_remote_turn_is_out_of_the_queue
             intake_rotates_over_all_queues

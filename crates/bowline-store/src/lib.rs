@@ -104,6 +104,14 @@ pub trait Store: Send + Sync + 'static {
         ask();
     }
 
+    /// Whether a claim for a remote worker may find something in a queue. False only if nothing
+    /// waits there of what was acknowledged before this is asked; what comes to wait later is
+    /// hinted at. A store that would have to look says that it may.
+    fn may_find(&self, sought: ready::Sought, of: core::Namespace, queue: &core::Queue) -> bool {
+        let _ = (sought, of, queue);
+        true
+    }
+
     /// Takes runs that wait for a turn, or for intake; never more than asked for.
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>>;
 

@@ -29,14 +29,15 @@ use std::{
     sync::Arc,
 };
 
-use bowline_core::{Epoch, RunId, Time, Version};
+use bowline_core::{Epoch, Namespace, Queue, RunId, Time, Version};
 use parking_lot::Mutex;
 
 use crate::{
     Answer, Ask, Attest, Attested, CatalogPut, CatalogRead, ClaimActivities, ClaimRuns,
     ClaimedActivity, ClaimedRun, Commit, Committed, Error, Filter, Fired, Hint, Hints, Item, Join,
     Joined, Leftovers, Listeners, Page, Pending, Posted, Posting, Read, Renewal, Renewed, Reply,
-    Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp, ready::Index,
+    Result, RunRead, Settle, Settled, Store, Subtree, Sweep, Swept, TakeUp,
+    ready::{Index, Sought},
 };
 
 pub use fault::{Faults, Method, When};
@@ -247,6 +248,10 @@ impl Store for MemoryStore {
 
     fn post(&self, posts: Vec<Posting>) -> Answer<Vec<Result<Posted>>> {
         self.calls(Method::Post, posts, Data::post)
+    }
+
+    fn may_find(&self, sought: Sought, namespace: Namespace, queue: &Queue) -> bool {
+        self.data.lock().index.waiting().may_find(sought, namespace, queue)
     }
 
     fn claim_runs(&self, claim: ClaimRuns) -> Answer<Result<Vec<ClaimedRun>>> {

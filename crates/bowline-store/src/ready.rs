@@ -12,8 +12,9 @@ mod mark;
 mod run;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use bowline_core::{
     Alarm, AlarmKind, Cause, ControlQueue, Epoch, EventId, Fence, Name, Namespace, Queue, RunId,
@@ -26,6 +27,7 @@ use activity::Begin;
 pub use attempt::Attempt;
 pub use mark::Mark;
 pub use run::Standing;
+pub use waiting::{Sought, Waiting};
 
 /// What a committed transaction did, as far as somebody may wait for it. Every change says how
 /// its row stands now, so that applying one twice does no harm.
@@ -95,8 +97,26 @@ pub struct Queued {
     pub now: Time,
 }
 
+impl Default for Index {
+    fn default() -> Self {
+        let mut index = Self {
+            runs: run::Runs::default(),
+            activities: activity::Activities::default(),
+            attempts: attempt::Attempts::default(),
+            marks: mark::Marks::default(),
+            alarms: alarm::Alarms::default(),
+            owing: BTreeSet::new(),
+            withheld: BTreeSet::new(),
+            member: None,
+            hints: BTreeSet::new(),
+        };
+        index.show(&Arc::default());
+        index
+    }
+}
+
 /// Everything that waits, rings or runs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Index {
     runs: run::Runs,
     activities: activity::Activities,
@@ -171,6 +191,18 @@ impl Index {
     /// The epoch of the member, if one is there.
     pub fn epoch(&self) -> Option<Epoch> {
         self.member.map(|(epoch, _)| epoch)
+    }
+
+    /// Which queues have something for remote workers, now and from now on.
+    pub fn waiting(&self) -> &Arc<Waiting> {
+        &self.runs.view
+    }
+
+    /// From now on that is said here, where others look.
+    pub fn show(&mut self, view: &Arc<Waiting>) {
+        view.become_like(&self.runs.view);
+        self.runs.view = view.clone();
+        self.activities.view = view.clone();
     }
 
     /// A new lease of the member; none if `epoch` is not its own.

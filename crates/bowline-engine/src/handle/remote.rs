@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Engine;
 use crate::{
-    Along, Answered, ClosedRun, QueryAnswer, Question, RemoteActivity, RemoteHeartbeat, RemoteTurn, Result,
-    Taken, Wait,
+    Along, Answered, ClosedRun, QueryAnswer, Question, RemoteActivity, RemoteHeartbeat, RemoteTurn,
+    Result, Taken, Wait,
 };
 
 impl Engine {

@@ -15,6 +15,7 @@ use crate::{
     },
     fault::Fault,
     shared::Shared,
+    stats::count,
 };
 
 /// Something to read, and somebody who waits for it.
@@ -23,6 +24,7 @@ pub(crate) type Question = Box<dyn FnOnce(Result<Db<'_>, Error>) + Send>;
 /// Works until the store is closed.
 pub(crate) fn work(slot: &Slot, questions: &Mutex<mpsc::Receiver<Question>>, shared: &Shared) {
     while let Some(question) = next(questions, shared) {
+        count(&shared.counters.reads, 1);
         let connection = slot.lock();
         let Some(connection) = &*connection else {
             question(Err(Error::Busy("the file is being recovered".into())));

@@ -144,6 +144,7 @@ impl Writer {
         let hand = Hand::open(&self.shared, &self.held, &self.readers)?;
         let mut index = load::index(Db::new(&hand.connection, &self.shared.counters))?;
         index.carry_on(&self.memory.index);
+        index.show(&self.shared.waiting);
         self.memory = WriterMemory { index, ..WriterMemory::default() };
         self.hand = Some(hand);
         self.shared.listeners.tell(&[Hint::Everything]);

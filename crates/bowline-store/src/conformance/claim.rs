@@ -1,6 +1,6 @@
 //! Work is taken: in order, by those who can do it, never more than asked for, never twice.
 
-use bowline_core::{EventId, Holder, Message, RunId, Token, TurnStart};
+use bowline_core::{ActivitySpec, EventId, Holder, Message, RunId, Token, TurnStart};
 
 use super::{
     Harness,
@@ -10,7 +10,7 @@ use super::{
         wait::block_on,
     },
 };
-use crate::{ClaimActivities, ClaimRuns, Error, HolderKind, Posted, Want};
+use crate::{ClaimActivities, ClaimRuns, Error, HolderKind, Posted, Want, ready::Sought};
 
 /// Runs are taken in the order in which they became ready, and come with all there is to know.
 pub fn runs_are_taken_in_order_and_whole(harness: &dyn Harness) {
@@ -151,6 +151,25 @@ pub fn a_started_remote_turn_is_out_of_the_queue(harness: &dyn Harness) {
         turn.commit.record.turn = None;
     });
     assert_eq!((turns(), intakes()), (0, 1), "what waited is taken in afterwards");
+}
+
+/// Whoever looks before a claim is never told that nothing is there while something is.
+pub fn what_waits_can_be_seen(harness: &dyn Harness) {
+    let world = World::new(harness);
+    let sees = |sought| world.store().may_find(sought, NAMESPACE, &"remote".into());
+    let turns = || world.claim_runs(world.claiming(Want::RemoteTurn, "remote")).len();
+    let run = world.begin(remote(world.run_id(), "a", world.now()));
+    assert!(sees(Sought::Turn), "its first turn waits");
+    assert_eq!(turns(), 1);
+    assert!(sees(Sought::Turn), "a claim takes nothing away that nobody has begun");
+    world.run_turn(run, |turn| {
+        turn.commit.record.turn = None;
+        turn.schedule(ActivitySpec { queue: "remote".into(), ..spec("a") });
+    });
+    assert!(sees(Sought::Activity), "an activity waits");
+    assert_eq!(turns(), 0);
+    let claim = ClaimActivities { queue: "remote".into(), ..world.claiming_activities(1) };
+    assert_eq!(world.claim_activities(claim).len(), 1);
 }
 
 /// Intake serves every queue, in turn.

@@ -1,10 +1,13 @@
 //! Activities that wait in their queues, in the order of their due times and then of arrival.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bowline_core::{EventId, Name, Namespace, Queue, RunId, Time};
 
-use super::{Lane, Queued, run_bounds};
+use super::{Lane, Queued, Sought, Waiting as View, run_bounds};
 use crate::{ClaimActivities, Hint};
 
 /// How many activities that may not begin a claim takes out of its way: that takes about half a
@@ -32,6 +35,7 @@ pub(super) struct Activities {
     /// What runs withhold, as far as a claim has come across it: it has its place, and no lane.
     damaged: BTreeSet<(RunId, EventId)>,
     arrivals: u64,
+    pub(super) view: Arc<View>,
 }
 
 #[derive(Debug)]
@@ -56,7 +60,7 @@ impl Activities {
             false => drop(hints.insert(Hint::Activity(run.namespace, queue.clone()))),
         }
         let lane = ((), run.namespace, queue.clone(), name.clone());
-        self.lanes.entry(lane).or_default().insert(at, (run, activity));
+        self.enter(lane, at, (run, activity));
         let place = Place { queue, name, due, arrival: self.arrivals };
         self.places.insert((run, activity), place);
     }
@@ -69,9 +73,16 @@ impl Activities {
         self.leave(((), run.namespace, place.queue, place.name), at);
     }
 
+    fn enter(&mut self, lane: Lane<()>, at: (Time, u64), what: (RunId, EventId)) {
+        self.view.enter(Sought::Activity, lane.1, &lane.2);
+        self.lanes.entry(lane).or_default().insert(at, what);
+    }
+
     fn leave(&mut self, lane: Lane<()>, at: (Time, u64)) {
         if let Some(waiting) = self.lanes.get_mut(&lane) {
-            waiting.remove(&at);
+            if waiting.remove(&at).is_some() {
+                self.view.leave(Sought::Activity, lane.1, &lane.2);
+            }
             if waiting.is_empty() {
                 self.lanes.remove(&lane);
             }
@@ -105,7 +116,7 @@ impl Activities {
             let lane = ((), run.namespace, place.queue.clone(), place.name.clone());
             hints.insert(Hint::Activity(run.namespace, place.queue.clone()));
             let at = (place.due, place.arrival);
-            self.lanes.entry(lane).or_default().insert(at, (run, activity));
+            self.enter(lane, at, (run, activity));
         }
     }
 

@@ -1,10 +1,13 @@
 //! Runs that are ready for somebody, and runs that somebody holds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bowline_core::{Epoch, Fence, Name, Number, Queue, RunId};
 
-use super::Lane;
+use super::{Lane, Sought, Waiting};
 use crate::{ClaimRuns, Head, Hint, Want};
 
 /// What a run is ready for, as its row stands.
@@ -62,6 +65,7 @@ pub(super) struct Runs {
     arrivals: u64,
     held: BTreeMap<RunId, (Fence, Number)>,
     holders: BTreeMap<Epoch, BTreeSet<RunId>>,
+    pub(super) view: Arc<Waiting>,
 }
 
 impl Runs {
@@ -113,15 +117,26 @@ impl Runs {
     /// that was keeps its place.
     fn place(&mut self, run: RunId, want: Want, queue: Option<&Queue>, name: &Name) -> bool {
         let Some(queue) = queue else {
-            self.remove(run, want);
+            self.take_out(run, want);
             return false;
         };
         if self.places.get(&(run, want)).is_some_and(|(q, n, _)| q == queue && n == name) {
             return false;
         }
-        self.remove(run, want);
+        self.take_out(run, want);
         self.insert(run, want, queue.clone(), name.clone());
+        if want == Want::RemoteTurn {
+            self.view.enter(Sought::Turn, run.namespace, queue);
+        }
         true
+    }
+
+    /// Takes the run out of a queue, for all to see.
+    fn take_out(&mut self, run: RunId, want: Want) {
+        let left = self.remove(run, want).filter(|_| want == Want::RemoteTurn);
+        if let Some((queue, _)) = left {
+            self.view.leave(Sought::Turn, run.namespace, &queue);
+        }
     }
 
     fn insert(&mut self, run: RunId, want: Want, queue: Queue, name: Name) {
@@ -152,7 +167,7 @@ impl Runs {
 
     pub(super) fn forget(&mut self, run: RunId) {
         for want in [Want::Turn, Want::RemoteTurn, Want::Intake] {
-            self.remove(run, want);
+            self.take_out(run, want);
         }
         if let Some((fence, _)) = self.held.remove(&run) {
             self.forget_holder(fence.epoch, run);
@@ -219,7 +234,12 @@ mod tests {
         let run = RunId { uuid: 1, ..RunId::default() };
         runs.place(run, Want::RemoteTurn, Some(&Queue::from("own")), &Name::from("w"));
         assert_eq!(runs.lanes.len(), 1);
+        let waits =
+            |runs: &Runs| runs.view.may_find(Sought::Turn, run.namespace, &Queue::from("own"));
+        assert!(waits(&runs));
+        runs.rotate(Want::RemoteTurn, run);
+        assert!(waits(&runs), "it waits still");
         runs.place(run, Want::RemoteTurn, None, &Name::from("w"));
-        assert!(runs.lanes.is_empty() && runs.places.is_empty());
+        assert!(runs.lanes.is_empty() && runs.places.is_empty() && !waits(&runs));
     }
 }

@@ -7,6 +7,7 @@ mod attempt;
 mod bad_command;
 mod bad_input;
 mod channel;
+mod cost;
 mod cron;
 mod eager;
 mod external;

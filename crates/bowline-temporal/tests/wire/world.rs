@@ -51,7 +51,15 @@ impl World {
 
     /// One that not everybody may ask.
     pub(crate) async fn protected(store: MemoryStore, protection: Protection) -> Self {
-        let shared: Arc<dyn Store> = Arc::new(store.clone());
+        Self::over(Arc::new(store.clone()), store, protection).await
+    }
+
+    /// A server on any store; it is begun again on the rows of this one.
+    pub(crate) async fn over(
+        shared: Arc<dyn Store>,
+        store: MemoryStore,
+        protection: Protection,
+    ) -> Self {
         let engine = Engine::builder(shared).identity("server").start().await.expect("it starts");
         let door = Door::new(engine.clone(), SPACE);
         let address = "127.0.0.1:0".parse().expect("an address");

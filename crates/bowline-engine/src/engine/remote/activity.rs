@@ -9,7 +9,7 @@ use bowline_core::{
 };
 use bowline_store::{
     AttemptRef, ClaimActivities, ClaimedActivity, Heartbeat, HeartbeatReply, HolderKind, Proof,
-    Settle,
+    Settle, ready::Sought,
 };
 
 use super::{Decision, KnownRun, QueryAnswer, Wait, Want};
@@ -76,20 +76,12 @@ impl EngineInner {
     ) -> Result<Option<RemoteActivity>> {
         let bell = self.polls.bell(Want::Activity, namespace, queue);
         while !wait.gone.is_cancelled() {
-            let claim = ClaimActivities {
-                epoch: Epoch::default(),
-                namespace,
-                queue: queue.clone(),
-                names: Vec::new(),
-                count: 1,
-                holder: HolderKind::Remote(control.clone()),
-                worker: worker.clone(),
-                now: self.now(),
+            // What comes to wait later rings the bell.
+            let claimed = match self.store.may_find(Sought::Activity, namespace, queue) {
+                true => self.claim_activity((namespace, queue), &worker, &control).await?,
+                false => None,
             };
-            let claim =
-                |epoch| self.store.claim_activities(ClaimActivities { epoch, ..claim.clone() });
-            let mut claimed = self.as_member(claim).await?;
-            if let Some(claimed) = claimed.pop() {
+            if let Some(claimed) = claimed {
                 bell.rung.notify_one();
                 self.push(cancelled(&claimed).into_iter().collect());
                 self.meter.attempts_started.add(1);
@@ -106,6 +98,26 @@ impl EngineInner {
             }
         }
         Ok(None)
+    }
+
+    async fn claim_activity(
+        &self,
+        (namespace, queue): (Namespace, &Queue),
+        worker: &Identity,
+        control: &ControlQueue,
+    ) -> Result<Option<ClaimedActivity>> {
+        let claim = ClaimActivities {
+            epoch: Epoch::default(),
+            namespace,
+            queue: queue.clone(),
+            names: Vec::new(),
+            count: 1,
+            holder: HolderKind::Remote(control.clone()),
+            worker: worker.clone(),
+            now: self.now(),
+        };
+        let claim = |epoch| self.store.claim_activities(ClaimActivities { epoch, ..claim.clone() });
+        Ok(self.as_member(claim).await?.pop())
     }
 
     /// A remote worker ends its attempt.

@@ -73,7 +73,8 @@ impl EngineInner {
             return self.closing_after(run, id, &follower).await;
         };
         let mut waited = Waited { new: Some(new), runs: &self.new_runs };
-        let Some(new) = waited.new.as_ref().filter(|new| id.is_none_or(|id| new.workflow_id == *id))
+        let Some(new) =
+            waited.new.as_ref().filter(|new| id.is_none_or(|id| new.workflow_id == *id))
         else {
             return Err(Error::NotFound("run"));
         };

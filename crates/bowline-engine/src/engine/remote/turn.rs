@@ -7,7 +7,7 @@ use bowline_core::{
     AskId, Blob, Epoch, Event, EventId, FailTurn, Name, Namespace, Queue, Refusal, RunId,
     StartTurn, State, Token, TurnAnswer, TurnRecord, TurnVerdict, UpdateRequest, WorkflowId,
 };
-use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant};
+use bowline_store::{ClaimRuns, Read, RunRead, Want as StoreWant, ready::Sought};
 
 use super::{
     Along, Decision, Eager, KnownRun, QueryAnswer, QuestionCount, RemoteActivity, RemoteAsk,
@@ -148,7 +148,7 @@ impl EngineInner {
         (namespace, queue): (Namespace, &Queue),
         start: &StartTurn,
     ) -> Result<Option<RemoteTurn>> {
-        loop {
+        while self.store.may_find(Sought::Turn, namespace, queue) {
             let claim = ClaimRuns {
                 epoch: Epoch::default(),
                 namespace,
@@ -173,6 +173,8 @@ impl EngineInner {
                 Err(error) => return Err(error),
             }
         }
+        // It has only just been looked: what comes now rings the bell.
+        Ok(None)
     }
 
     /// Hands a run's turn out; none if there is none after all, or somebody else was faster.
