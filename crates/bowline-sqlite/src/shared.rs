@@ -9,7 +9,7 @@ use std::{
 };
 
 use bowline_core::{Epoch, Time};
-use bowline_store::{Listeners, ready::Waiting};
+use bowline_store::{Listeners, ready::WaitingWork};
 
 use crate::{
     connection::gauge::Gauge, read::ask::Asks, settings::Settings, stats::Counters,
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     pub(crate) asks: Asks,
     pub(crate) ahead: Ahead,
     /// What waits for remote workers, as the index has it.
-    pub(crate) waiting: Arc<Waiting>,
+    pub(crate) waiting: Arc<WaitingWork>,
     /// The latest moment that a call has brought along: a store has no clock.
     now: AtomicI64,
     /// The epoch of the member; 0 if there is none.

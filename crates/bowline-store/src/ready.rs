@@ -27,7 +27,7 @@ use activity::Begin;
 pub use attempt::Attempt;
 pub use mark::Mark;
 pub use run::Standing;
-pub use waiting::{Sought, Waiting};
+pub use waiting::{Sought, WaitingWork};
 
 /// What a committed transaction did, as far as somebody may wait for it. Every change says how
 /// its row stands now, so that applying one twice does no harm.
@@ -194,12 +194,12 @@ impl Index {
     }
 
     /// Which queues have something for remote workers, now and from now on.
-    pub fn waiting(&self) -> &Arc<Waiting> {
+    pub fn waiting(&self) -> &Arc<WaitingWork> {
         &self.runs.view
     }
 
     /// From now on that is said here, where others look.
-    pub fn show(&mut self, view: &Arc<Waiting>) {
+    pub fn show(&mut self, view: &Arc<WaitingWork>) {
         view.become_like(&self.runs.view);
         self.runs.view = view.clone();
         self.activities.view = view.clone();

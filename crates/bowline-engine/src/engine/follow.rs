@@ -44,7 +44,7 @@ struct FollowWaiter {
 
 /// How a run ended, as whoever ended it tells those who wait.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ToldEnd {
     /// The event that closed it.
     pub(crate) event: Event,
     /// Nothing goes on in its place.
@@ -55,7 +55,7 @@ pub(crate) struct Ended {
 struct RunBell {
     changed: Notify,
     /// How a run ended meanwhile.
-    ended: Mutex<Option<(RunId, Arc<Ended>)>>,
+    ended: Mutex<Option<(RunId, Arc<ToldEnd>)>>,
 }
 
 /// One waiter, following some runs until it is dropped.
@@ -73,7 +73,7 @@ impl Follower {
     }
 
     /// How a run has ended, if it did so here since it was followed.
-    pub(crate) fn ended(&self, run: RunId) -> Option<Arc<Ended>> {
+    pub(crate) fn ended(&self, run: RunId) -> Option<Arc<ToldEnd>> {
         let ended = self.bell.ended.lock().take();
         ended.filter(|(which, _)| *which == run).map(|(_, ended)| ended)
     }
@@ -245,7 +245,7 @@ impl Followers {
     }
 
     /// The same, and how: whoever waits for that need not read it.
-    pub(crate) fn tell_ended(&self, run: RunId, ended: &Arc<Ended>) {
+    pub(crate) fn tell_ended(&self, run: RunId, ended: &Arc<ToldEnd>) {
         let bytes = ended.event.weight();
         self.ended(run, |waiter| {
             if bytes <= waiter.bytes_max {
@@ -293,10 +293,10 @@ mod tests {
         RunId { namespace: Namespace(1), uuid }
     }
 
-    fn completed(is_last: bool) -> Arc<Ended> {
+    fn completed(is_last: bool) -> Arc<ToldEnd> {
         let kind = EventKind::WorkflowCompleted(Default::default());
         let event = Event { kind, id: EventId(9), time: Time(1), notes: Vec::new(), wire: None };
-        Arc::new(Ended { event, is_last })
+        Arc::new(ToldEnd { event, is_last })
     }
 
     #[tokio::test]

@@ -60,13 +60,13 @@ type PollKey = (Want, Namespace, Queue);
 pub(crate) struct Polls(Mutex<BTreeMap<PollKey, Arc<PollBell>>>);
 
 /// What one poll waits on. A queue that nobody waits for any more is forgotten with the last.
-struct Waits<'p> {
+struct PollPlace<'p> {
     polls: &'p Polls,
     key: PollKey,
     bell: Arc<PollBell>,
 }
 
-impl std::ops::Deref for Waits<'_> {
+impl std::ops::Deref for PollPlace<'_> {
     type Target = PollBell;
 
     fn deref(&self) -> &PollBell {
@@ -74,7 +74,7 @@ impl std::ops::Deref for Waits<'_> {
     }
 }
 
-impl Drop for Waits<'_> {
+impl Drop for PollPlace<'_> {
     fn drop(&mut self) {
         let mut bells = self.polls.0.lock();
         // The map has one, and this is the other.
@@ -86,10 +86,10 @@ impl Drop for Waits<'_> {
 
 impl Polls {
     /// What a poll waits on.
-    fn bell(&self, want: Want, namespace: Namespace, queue: &Queue) -> Waits<'_> {
+    fn bell(&self, want: Want, namespace: Namespace, queue: &Queue) -> PollPlace<'_> {
         let key = (want, namespace, queue.clone());
         let bell = self.0.lock().entry(key.clone()).or_default().clone();
-        Waits { polls: self, key, bell }
+        PollPlace { polls: self, key, bell }
     }
 
     /// The same, if somebody waits there.

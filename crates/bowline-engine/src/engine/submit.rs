@@ -26,7 +26,7 @@ pub use start::{StartOptions, Started};
 
 use super::{
     EngineInner,
-    follow::{Ended, Followers},
+    follow::{Followers, ToldEnd},
     peer::PeerNews,
     remote::Eager,
 };
@@ -68,7 +68,7 @@ enum Change {
 enum End {
     Open,
     /// It has ended so. What nobody waits for is not kept.
-    Closed(Option<Arc<Ended>>),
+    Closed(Option<Arc<ToldEnd>>),
 }
 
 impl End {
@@ -79,7 +79,7 @@ impl End {
         let closing = decided.events.last().filter(|event| event.kind.closes());
         let closing = closing.filter(|_| followers.follows(decided.state.run));
         let is_last = decided.successor.is_none();
-        Self::Closed(closing.map(|event| Arc::new(Ended { event: event.clone(), is_last })))
+        Self::Closed(closing.map(|event| Arc::new(ToldEnd { event: event.clone(), is_last })))
     }
 }
 

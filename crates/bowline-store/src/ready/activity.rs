@@ -7,7 +7,7 @@ use std::{
 
 use bowline_core::{EventId, Name, Namespace, Queue, RunId, Time};
 
-use super::{Lane, Queued, Sought, Waiting as View, run_bounds};
+use super::{Lane, Queued, Sought, WaitingWork, run_bounds};
 use crate::{ClaimActivities, Hint};
 
 /// How many activities that may not begin a claim takes out of its way: that takes about half a
@@ -35,7 +35,7 @@ pub(super) struct Activities {
     /// What runs withhold, as far as a claim has come across it: it has its place, and no lane.
     damaged: BTreeSet<(RunId, EventId)>,
     arrivals: u64,
-    pub(super) view: Arc<View>,
+    pub(super) view: Arc<WaitingWork>,
 }
 
 #[derive(Debug)]

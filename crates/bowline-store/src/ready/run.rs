@@ -7,7 +7,7 @@ use std::{
 
 use bowline_core::{Epoch, Fence, Name, Number, Queue, RunId};
 
-use super::{Lane, Sought, Waiting};
+use super::{Lane, Sought, WaitingWork};
 use crate::{ClaimRuns, Head, Hint, Want};
 
 /// What a run is ready for, as its row stands.
@@ -65,7 +65,7 @@ pub(super) struct Runs {
     arrivals: u64,
     held: BTreeMap<RunId, (Fence, Number)>,
     holders: BTreeMap<Epoch, BTreeSet<RunId>>,
-    pub(super) view: Arc<Waiting>,
+    pub(super) view: Arc<WaitingWork>,
 }
 
 impl Runs {

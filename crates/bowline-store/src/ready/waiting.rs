@@ -23,9 +23,9 @@ type Key = (Sought, Namespace, Queue);
 
 /// How much waits, by queue.
 #[derive(Debug, Default)]
-pub struct Waiting(Mutex<BTreeMap<Key, usize>>);
+pub struct WaitingWork(Mutex<BTreeMap<Key, usize>>);
 
-impl Waiting {
+impl WaitingWork {
     /// Whether a claim in this queue may find something.
     pub fn may_find(&self, sought: Sought, namespace: Namespace, queue: &Queue) -> bool {
         self.0.lock().contains_key(&(sought, namespace, queue.clone()))
