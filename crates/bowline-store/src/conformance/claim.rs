@@ -158,7 +158,7 @@ pub fn what_waits_can_be_seen(harness: &dyn Harness) {
     let world = World::new(harness);
     let sees = |sought| world.store().may_find(sought, NAMESPACE, &"remote".into());
     let turns = || world.claim_runs(world.claiming(Want::RemoteTurn, "remote")).len();
-    let run = world.begin(remote(world.run_id(), "a", world.now()));
+    let run = world.begin_run(remote(world.run_id(), "a", world.now()));
     assert!(sees(Sought::Turn), "its first turn waits");
     assert_eq!(turns(), 1);
     assert!(sees(Sought::Turn), "a claim takes nothing away that nobody has begun");
