@@ -334,15 +334,8 @@ impl EngineInner {
                 return Ok(());
             }
             draft.reset_sticky();
-            let (expected, decided) = (head.version, draft.finish());
-            let turn = TurnCommit {
-                run,
-                fence: None,
-                expected,
-                decided,
-                ended: Vec::new(),
-                release: false,
-            };
+            let (expected, decided, ended) = (head.version, draft.finish(), Vec::new());
+            let turn = TurnCommit { run, fence: None, expected, decided, ended, release: false };
             match self.commit(turn, Patience::Short, None).await {
                 Err(error) if error.is_race() => {}
                 done => return done.map(drop),
