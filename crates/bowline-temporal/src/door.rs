@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use bowline_engine::Engine;
 use prost::Message;
-use temporalio_protos::temporal::api::workflowservice::v1::*;
+use temporalio_protos::temporal::api::{operatorservice::v1::*, workflowservice::v1::*};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
@@ -139,9 +139,9 @@ fn packed<M: Message>(answer: M) -> Response<M> {
 
 /// Declares the calls that are answered, each by a function of one of the files below.
 macro_rules! calls {
-    ($($call:ident($request:ty) -> $response:ty = $function:path;)*) => {
+    ($service:ident: $($call:ident($request:ty) -> $response:ty = $function:path;)*) => {
         #[tonic::async_trait]
-        impl WorkflowService for Door {
+        impl $service for Door {
             $(
                 async fn $call(&self, request: Request<$request>) -> Answer<Response<$response>> {
                     poll::in_time(&request)?;
@@ -153,7 +153,7 @@ macro_rules! calls {
     };
 }
 
-calls! {
+calls! { WorkflowService:
     get_system_info(GetSystemInfoRequest) -> GetSystemInfoResponse = namespace::system_info;
     get_cluster_info(GetClusterInfoRequest) -> GetClusterInfoResponse = namespace::cluster_info;
     describe_namespace(DescribeNamespaceRequest) -> DescribeNamespaceResponse =
@@ -161,6 +161,8 @@ calls! {
     list_namespaces(ListNamespacesRequest) -> ListNamespacesResponse = namespace::list;
     register_namespace(RegisterNamespaceRequest) -> RegisterNamespaceResponse =
         namespace::register;
+    get_search_attributes(GetSearchAttributesRequest) -> GetSearchAttributesResponse =
+        namespace::all_attributes;
     update_namespace(UpdateNamespaceRequest) -> UpdateNamespaceResponse = namespace::update;
     start_workflow_execution(StartWorkflowExecutionRequest) -> StartWorkflowExecutionResponse =
         start::start;
@@ -229,8 +231,14 @@ calls! {
         worker::describe_queue;
 }
 
-#[tonic::async_trait]
-impl OperatorService for Door {}
+calls! { OperatorService:
+    add_search_attributes(AddSearchAttributesRequest) -> AddSearchAttributesResponse =
+        namespace::add_attributes;
+    remove_search_attributes(RemoveSearchAttributesRequest) -> RemoveSearchAttributesResponse =
+        namespace::remove_attributes;
+    list_search_attributes(ListSearchAttributesRequest) -> ListSearchAttributesResponse =
+        namespace::list_attributes;
+}
 
 #[tonic::async_trait]
 impl Health for Door {

@@ -1,5 +1,6 @@
 //! Namespaces, and what this server says that it can do.
 
+mod attribute;
 mod registry;
 
 use std::{
@@ -20,6 +21,10 @@ use super::Door;
 use crate::{
     status::{self, Answer},
     translate::{Run, command::run_id},
+};
+pub(super) use attribute::{
+    add as add_attributes, all as all_attributes, list as list_attributes,
+    remove as remove_attributes,
 };
 pub(super) use registry::{describe, list, register, update};
 

@@ -4,6 +4,7 @@
 mod access;
 mod asked;
 mod attempt;
+mod attribute;
 mod bad_command;
 mod bad_input;
 mod channel;

@@ -93,7 +93,11 @@ impl World {
         A: Message + Default + 'static,
     {
         let method = Q::NAME.strip_suffix("Request").expect("a request");
-        let path = format!("/temporal.api.workflowservice.v1.WorkflowService/{method}");
+        let service = match Q::PACKAGE {
+            "temporal.api.operatorservice.v1" => "OperatorService",
+            _ => "WorkflowService",
+        };
+        let path = format!("/{}.{service}/{method}", Q::PACKAGE);
         let mut grpc = Grpc::new(self.channel.clone()).max_encoding_message_size(usize::MAX);
         grpc.ready().await.expect("the server is there");
         let codec = ProstCodec::<Q, A>::default();

@@ -1,6 +1,6 @@
 //! Namespaces are registered, changed and shown.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use bowline_core::{Blob, Space as Registered, Span, limits};
 use bowline_engine::Error;
@@ -31,15 +31,18 @@ const RETENTION_MIN: Duration = Duration::from_secs(3_600);
 
 /// What is kept of a namespace for clients to read, as they have sent it.
 #[derive(Clone, PartialEq, Message)]
-struct Said {
+pub(super) struct Said {
     #[prost(message, optional, tag = "1")]
     info: Option<NamespaceInfo>,
     #[prost(message, optional, tag = "2")]
     config: Option<NamespaceConfig>,
+    /// Search attributes that were registered, and their types.
+    #[prost(btree_map = "string, int32", tag = "3")]
+    pub(super) attributes: BTreeMap<String, i32>,
 }
 
 impl Said {
-    fn of(registered: &Registered) -> Answer<Self> {
+    pub(super) fn of(registered: &Registered) -> Answer<Self> {
         let bytes = registered.wire.as_ref().map(Blob::as_slice).unwrap_or_default();
         Self::decode(bytes).map_err(|_| status::corrupt("what is kept of a namespace"))
     }
@@ -59,7 +62,7 @@ impl Said {
         }
     }
 
-    fn to_wire(&self) -> Blob {
+    pub(super) fn to_wire(&self) -> Blob {
         self.encode_to_vec().into()
     }
 }
@@ -87,7 +90,7 @@ pub(in crate::door) async fn register(
         data: request.data,
         ..Default::default()
     };
-    let said = Said { info: Some(info), config: None };
+    let said = Said { info: Some(info), ..Said::default() };
     // The number that native runs have belongs to the namespace that was there first.
     door.inner.spaces.register_own().await?;
     let engine = &door.inner.spaces.engine;
@@ -148,7 +151,7 @@ pub(in crate::door) async fn update(
     })
 }
 
-async fn registered(door: &Door, name: &str) -> Answer<Registered> {
+pub(super) async fn registered(door: &Door, name: &str) -> Answer<Registered> {
     let found = door.inner.spaces.engine.space(name).await.map_err(status::of)?;
     found.ok_or_else(|| status::no_namespace(name))
 }
