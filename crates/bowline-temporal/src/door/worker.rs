@@ -3,17 +3,13 @@
 
 mod backlog;
 mod beat;
+mod queue;
 
 use std::collections::BTreeMap;
 
 use bowline_core::{ControlQueue, Namespace};
-use bowline_engine::Polled;
 use parking_lot::Mutex;
-use temporalio_protos::temporal::api::{
-    enums::v1::TaskQueueType,
-    taskqueue::v1::{PollerInfo, TaskQueueStatus},
-    workflowservice::v1::*,
-};
+use temporalio_protos::temporal::api::workflowservice::v1::*;
 use tokio::time::Instant;
 use tonic::Request;
 
@@ -21,9 +17,9 @@ use super::{Door, namespace::Space};
 use crate::{
     limits,
     status::{self, Answer},
-    translate::time,
 };
 pub(super) use beat::{describe, heartbeat, list};
+pub(super) use queue::describe as describe_queue;
 
 /// Workers that were heard of lately.
 #[derive(Default)]
@@ -92,52 +88,4 @@ pub(super) async fn shutdown(
         space.engine.leave_queue(&queue).await.map_err(status::of)?;
     }
     Ok(ShutdownWorkerResponse::default())
-}
-
-/// Who polls a queue, and how much waits there.
-pub(super) async fn describe_queue(
-    door: &Door,
-    request: Request<DescribeTaskQueueRequest>,
-) -> Answer<DescribeTaskQueueResponse> {
-    let request = request.into_inner();
-    let space = &*door.space(&request.namespace).await?;
-    let queue = request.task_queue.unwrap_or_default().name;
-    if queue.is_empty() {
-        return Err(status::invalid("TaskQueue is not set on request."));
-    }
-    let kind = match request.task_queue_type {
-        0 => TaskQueueType::Workflow.into(),
-        kind => kind,
-    };
-    let wants = match TaskQueueType::try_from(kind) {
-        Ok(TaskQueueType::Workflow) => Some(Polled::Turns),
-        Ok(TaskQueueType::Activity) => Some(Polled::Activities),
-        _ => None,
-    };
-    let pollers = wants.map(|wants| space.engine.pollers(&queue.as_str().into(), wants));
-    let pollers = pollers.into_iter().flatten().map(|(identity, at)| PollerInfo {
-        last_access_time: Some(time::moment(at)),
-        identity: identity.to_string(),
-        ..Default::default()
-    });
-    #[allow(deprecated, reason = "older tools ask for it, and read nothing else")]
-    let hints = request.include_task_queue_status;
-    let wants_stats = request.report_stats || hints;
-    let stats = match wants_stats {
-        true => {
-            let _turn = door.inner.reads.turn().await?;
-            Some(backlog::of(space, &queue, kind).await?)
-        }
-        false => None,
-    };
-    let hint = stats.as_ref().map_or(0, |stats| stats.approximate_backlog_count);
-    let status = TaskQueueStatus { backlog_count_hint: hint, ..Default::default() };
-    #[allow(deprecated, reason = "older tools ask for it, and read nothing else")]
-    let answer = DescribeTaskQueueResponse {
-        pollers: pollers.collect(),
-        stats: stats.filter(|_| request.report_stats),
-        task_queue_status: hints.then_some(status),
-        ..Default::default()
-    };
-    Ok(answer)
 }

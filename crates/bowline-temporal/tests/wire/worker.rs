@@ -3,7 +3,9 @@
 use temporalio_protos::temporal::api::{
     command::v1::{ScheduleActivityTaskCommandAttributes, command::Attributes},
     common::v1::{Payload, Priority},
-    enums::v1::{PendingActivityState, TaskQueueKind, TaskQueueType, WorkerStatus},
+    enums::v1::{
+        DescribeTaskQueueMode, PendingActivityState, TaskQueueKind, TaskQueueType, WorkerStatus,
+    },
     sdk::v1::UserMetadata,
     taskqueue::v1::TaskQueue,
     worker::v1::{WorkerHeartbeat, WorkerHostInfo},
@@ -228,4 +230,41 @@ async fn workers_are_listed_page_by_page() {
         let refused = world.call::<_, ListWorkersResponse>(wrong).await;
         assert_eq!(refused.expect_err("it is wrong").code(), Code::InvalidArgument);
     }
+}
+
+/// The official command line asks for all types at once, and takes an answer without versions for
+/// that of a server that is too old.
+#[tokio::test]
+#[allow(deprecated, reason = "so it asks")]
+async fn a_queue_is_described_by_version_to_who_asks_so() {
+    let world = World::new().await;
+    for id in ["a", "b"] {
+        world.start(start(SPACE, id)).await;
+    }
+    world.turn(SPACE).await;
+    let ask = DescribeTaskQueueRequest {
+        namespace: SPACE.into(),
+        task_queue: Some(queue(QUEUE)),
+        api_mode: DescribeTaskQueueMode::Enhanced.into(),
+        report_stats: true,
+        report_pollers: true,
+        ..Default::default()
+    };
+    let seen: DescribeTaskQueueResponse = world.call(ask.clone()).await.expect("a queue");
+    let unversioned = &seen.versions_info[""].types_info;
+    let turns = &unversioned[&TaskQueueType::Workflow.into()];
+    let waits = turns.stats.as_ref().expect("it was asked for").approximate_backlog_count;
+    let identities: Vec<_> = turns.pollers.iter().map(|poller| &*poller.identity).collect();
+    assert_eq!((waits, identities), (1, vec!["worker"]));
+    assert!(unversioned[&TaskQueueType::Activity.into()].pollers.is_empty());
+    // One type, and no numbers.
+    let ask = DescribeTaskQueueRequest {
+        task_queue_types: vec![TaskQueueType::Activity.into()],
+        report_stats: false,
+        ..ask
+    };
+    let seen: DescribeTaskQueueResponse = world.call(ask).await.expect("a queue");
+    let told: Vec<_> = seen.versions_info[""].types_info.iter().collect();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].1.stats.is_none());
 }
