@@ -74,6 +74,8 @@ impl Page {
         self.line(name, "", calls.connections);
         let about = "How often no further connection was let in for a while";
         self.counter("bowline_connection_pauses_total", about, calls.pauses);
+        let about = "Connections ended at once because their address had as many as it may";
+        self.counter("bowline_connections_crowded_total", about, calls.crowded);
         let about = "Calls refused because too many were in flight, or too many bytes of them";
         self.counter("bowline_calls_refused_total", about, calls.refused);
         let about = "Turns and activities given back because their worker had gone";

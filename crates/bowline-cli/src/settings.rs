@@ -112,6 +112,7 @@ impl Options {
         let usual = Limits::default();
         let sizes =
             sizes(Payloads { max: self.payload_max, warn: self.payload_warn }, usual.sizes)?;
+        let connections = count(self.clients_max, usual.connections).min(files());
         let given = self.payloads.iter().flatten();
         let each = given.map(|(name, said)| Ok((name.clone(), self::sizes(*said, sizes)?)));
         Ok(Limits {
@@ -119,7 +120,8 @@ impl Options {
             poll: self.poll_wait.map_or(usual.poll, |wait| seconds(wait.get())),
             calls: count(self.calls_max, usual.calls),
             calls_each: count(self.calls_each, usual.calls_each),
-            connections: count(self.clients_max, usual.connections).min(files()),
+            connections,
+            connections_each: count(self.clients_each, (connections / 2).max(1)),
             bytes: count(self.bytes_max, usual.bytes),
             hello: self.hello_wait.map_or(usual.hello, |wait| seconds(wait.get())),
             arrival: self.arrival_wait.map_or(usual.arrival, |wait| seconds(wait.get())),
@@ -189,7 +191,7 @@ mod tests {
             "store = \"postgres://me@db/runs\"\nschema = \"runs\"\nlisten = \"0.0.0.0:7233\"\n\
              http = \"0.0.0.0:8233\"\nnamespace = \"shop\"\nkeep_days = 30\nlease = 20\n\
              grace = 60\nconnections = 16\nmessage_max = 1000\npoll_wait = 5\ncalls_max = 7\n\
-             log = \"info\"\ncalls_each = 3\nclients_max = 9\nbytes_max = 4096\n\
+             log = \"info\"\ncalls_each = 3\nclients_max = 9\nclients_each = 4\nbytes_max = 4096\n\
              hello_wait = 1\narrival_wait = 2\nconnection_age = 0\npayload_max = 5000\n\
              payload_warn = 4000\n[payloads.shop]\nmax = 100",
         );
@@ -199,6 +201,7 @@ mod tests {
         assert_eq!(settings.kept, Some(Duration::from_secs(30 * 24 * 3600)));
         let limits = &settings.limits;
         assert_eq!((limits.calls_each, limits.connections, limits.bytes), (3, 9, 4096));
+        assert_eq!(limits.connections_each, 4);
         assert_eq!((limits.hello.as_secs(), limits.arrival.as_secs(), limits.age), (1, 2, None));
         assert_eq!(limits.sizes, Sizes { refused: 5000, told: 4000 });
         assert_eq!(limits.sizes_of["shop"], Sizes { refused: 100, told: 100 });

@@ -15,6 +15,8 @@ pub struct Limits {
     pub calls_each: usize,
     /// How many connections there may be. Further ones wait until there is room.
     pub connections: usize,
+    /// How many of them may be of one address. Further ones are ended at once.
+    pub connections_each: usize,
     /// How many bytes calls in flight may have, with their answers. Half of them at most are one
     /// connection's.
     pub bytes: usize,
@@ -56,6 +58,7 @@ impl Default for Limits {
             calls: CALLS,
             calls_each: CALLS_EACH,
             connections: CONNECTIONS,
+            connections_each: CONNECTIONS_EACH,
             bytes: BYTES,
             hello: HELLO,
             arrival: ARRIVAL,
@@ -74,6 +77,8 @@ pub const CALLS_EACH: usize = 10_000;
 pub const CALLS_OWN: usize = 16;
 /// How many connections there may be, unless the settings say otherwise.
 pub const CONNECTIONS: usize = 10_000;
+/// How many connections one address may have, unless the settings say otherwise.
+pub const CONNECTIONS_EACH: usize = CONNECTIONS / 2;
 /// How many bytes calls in flight may have, unless the settings say otherwise.
 pub const BYTES: usize = 256 * 1024 * 1024;
 /// How many bytes calls of every connection may have, however many those of others have.

@@ -1,5 +1,6 @@
 //! The port: HTTP/2, gzip, bounds on messages, and an end that loses nothing.
 
+mod address;
 mod arriving;
 mod calls;
 mod connection;

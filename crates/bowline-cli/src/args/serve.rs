@@ -102,6 +102,10 @@ pub(crate) struct Options {
     /// room. [default: 10000, or what the limit of open files leaves]
     #[arg(long, env = "BOWLINE_CLIENTS_MAX", value_name = "COUNT")]
     pub(crate) clients_max: Option<NonZeroU32>,
+    /// How many of them may come from one address. Further ones are ended. Where all come through
+    /// one proxy, as many as there may be. [default: half of them]
+    #[arg(long, env = "BOWLINE_CLIENTS_EACH", value_name = "COUNT")]
+    pub(crate) clients_each: Option<NonZeroU32>,
     /// How many bytes calls in flight may have in memory, with their answers. More are refused, and
     /// SDKs try again. [default: 268435456]
     #[arg(long, env = "BOWLINE_BYTES_MAX", value_name = "BYTES")]
@@ -191,6 +195,7 @@ impl Options {
             calls_max: self.calls_max.or(other.calls_max),
             calls_each: self.calls_each.or(other.calls_each),
             clients_max: self.clients_max.or(other.clients_max),
+            clients_each: self.clients_each.or(other.clients_each),
             bytes_max: self.bytes_max.or(other.bytes_max),
             hello_wait: self.hello_wait.or(other.hello_wait),
             arrival_wait: self.arrival_wait.or(other.arrival_wait),

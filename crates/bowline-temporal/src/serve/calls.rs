@@ -29,6 +29,8 @@ pub struct Calls {
     pub connections: u64,
     /// How often no further connection was let in for a while.
     pub pauses: u64,
+    /// How many connections were ended at once, because their address had as many as it may.
+    pub crowded: u64,
     /// How many were refused because too many were in flight, or too many bytes of them.
     pub refused: u64,
     /// Turns and activities that were taken for somebody who had gone, and given back.
@@ -43,6 +45,8 @@ pub(crate) struct Room {
     /// Of one connection.
     pub(super) calls_each: usize,
     pub(super) connections: usize,
+    /// Of one address.
+    pub(super) connections_each: usize,
     bytes: usize,
     pub(super) hello: Duration,
     pub(super) arrival: Duration,
@@ -54,6 +58,7 @@ impl Room {
             calls: limits.calls,
             calls_each: limits.calls_each.min(limits.calls / 2).max(1),
             connections: limits.connections.max(1),
+            connections_each: limits.connections_each.max(1),
             bytes: limits.bytes,
             hello: limits.hello,
             arrival: limits.arrival,
@@ -69,6 +74,7 @@ pub(crate) struct Meter {
     bytes: AtomicUsize,
     connections: AtomicU64,
     pauses: AtomicU64,
+    crowded: AtomicU64,
     answered: Mutex<BTreeMap<(String, &'static str), u64>>,
     refused: AtomicU64,
     given_back: AtomicU64,
@@ -82,6 +88,7 @@ impl Meter {
             bytes: AtomicUsize::new(0),
             connections: AtomicU64::new(0),
             pauses: AtomicU64::new(0),
+            crowded: AtomicU64::new(0),
             answered: Mutex::default(),
             refused: AtomicU64::new(0),
             given_back: AtomicU64::new(0),
@@ -103,6 +110,11 @@ impl Meter {
     /// Nobody is let in for a while.
     pub(super) fn paused(&self) {
         self.pauses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection was ended because its address had enough of them.
+    pub(super) fn crowds(&self) {
+        self.crowded.fetch_add(1, Ordering::Relaxed);
     }
 
     /// One more call; false if that is too many. Each connection has a few of its own, so that
@@ -187,6 +199,7 @@ impl Meter {
             bytes: self.bytes.load(Ordering::Acquire) as u64,
             connections: self.connections.load(Ordering::Relaxed),
             pauses: self.pauses.load(Ordering::Relaxed),
+            crowded: self.crowded.load(Ordering::Relaxed),
             answered: self.answered.lock().clone(),
             refused: self.refused.load(Ordering::Relaxed),
             given_back: self.given_back.load(Ordering::Relaxed),

@@ -15,12 +15,11 @@ use bowline_access::{Peer, Secured};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    sync::OwnedSemaphorePermit,
     time::{Instant, Sleep, sleep},
 };
 use tonic::transport::server::Connected;
 
-use super::calls::Meter;
+use super::{address::Seat, calls::Meter};
 
 /// What is known of a connection wherever a call of it is.
 #[derive(Debug)]
@@ -92,7 +91,7 @@ pub(super) struct Guarded {
     connection: Arc<Connection>,
     meter: Arc<Meter>,
     /// Its place among all connections.
-    _place: OwnedSemaphorePermit,
+    _place: Seat,
     patience: Duration,
     /// Until it must have begun a call; then none.
     hello: Option<Pin<Box<Sleep>>>,
@@ -104,7 +103,7 @@ impl Guarded {
     pub(super) fn new(
         stream: Secured<TcpStream>,
         peer: Arc<Peer>,
-        place: OwnedSemaphorePermit,
+        place: Seat,
         meter: &Arc<Meter>,
     ) -> Self {
         meter.connected();

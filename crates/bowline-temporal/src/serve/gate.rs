@@ -1,4 +1,5 @@
-//! Who is let in: so many connections at once, and nobody while the system has no room.
+//! Who is let in: so many connections at once, so many of them of one address, and nobody while
+//! the system has no room.
 
 use std::{io, sync::Arc};
 
@@ -10,13 +11,14 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{calls::Meter, connection::Guarded};
+use super::{address::Addresses, calls::Meter, connection::Guarded};
 use crate::limits;
 
 /// The gate of one port.
 struct Gate {
     listener: TcpListener,
     places: Arc<Semaphore>,
+    addresses: Arc<Addresses>,
     meter: Arc<Meter>,
     tls: Option<Arc<Tls>>,
     told: Option<Instant>,
@@ -30,13 +32,13 @@ pub(super) fn connections(
     tls: Option<Arc<Tls>>,
 ) -> impl Stream<Item = io::Result<Guarded>> {
     let places = Arc::new(Semaphore::new(meter.room().connections.min(Semaphore::MAX_PERMITS)));
-    let gate = Gate { listener, places, meter, tls, told: None };
+    let gate = Gate { listener, places, addresses: Arc::default(), meter, tls, told: None };
     stream::unfold(gate, |mut gate| async move { Some((Ok(gate.next().await), gate)) })
 }
 
 impl Gate {
     async fn next(&mut self) -> Guarded {
-        let place = match self.places.clone().try_acquire_owned() {
+        let mut free = match self.places.clone().try_acquire_owned() {
             Ok(place) => place,
             Err(_) => {
                 self.pauses("there are as many connections as there may be");
@@ -47,6 +49,16 @@ impl Gate {
         loop {
             match self.listener.accept().await {
                 Ok((stream, from)) => {
+                    let most = self.meter.room().connections_each;
+                    let place = match self.addresses.place(from.ip(), most, free) {
+                        Ok(place) => place,
+                        Err(given_back) => {
+                            free = given_back;
+                            self.meter.crowds();
+                            self.tells("one address has as many connections as it may");
+                            continue;
+                        }
+                    };
                     // What is small is not to wait for more.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "a connection that will be slow");
@@ -71,10 +83,15 @@ impl Gate {
     /// Nobody is let in for a while.
     fn pauses(&mut self, why: &str) {
         self.meter.paused();
+        self.tells(why);
+    }
+
+    /// Says why somebody waits or was sent away, now and then.
+    fn tells(&mut self, why: &str) {
         let now = Instant::now();
         if self.told.is_none_or(|told| now.duration_since(told) >= limits::ACCEPT_TOLD) {
             self.told = Some(now);
-            tracing::warn!(why, "no further connection is let in for a while");
+            tracing::warn!(why, "a connection is not let in");
         }
     }
 }
