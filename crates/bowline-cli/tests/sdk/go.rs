@@ -4,10 +4,20 @@ use std::process::Command;
 
 use crate::program::{Program, prepared, tests};
 
-const GO: Program = Program {
+pub(crate) const GO: Program = Program {
     language: "Go",
     command: || Some(Command::new(prepared("Go", "BOWLINE_GO")?)),
-    own: &["heartbeats", "routines", "session"],
+    own: &[
+        "heartbeats",
+        "routines",
+        "session",
+        "outside",
+        "closing",
+        "not_ready",
+        "timeouts",
+        "elsewhere",
+        "shown",
+    ],
 };
 
 tests!(GO);

@@ -16,7 +16,7 @@ import (
 var (
 	flows = []any{
 		Hello, Chat, Parent, Cancels, Beats, CancelsOne, CleansUp, Timers, Continues, Local,
-		Retries, Routines, Markers, Session,
+		Retries, Routines, Markers, Session, Outside, Relay, Broken, Limits, Waits, Bounds,
 	}
 	activities = []any{Greet, Silent, Beating, Flaky, HalfWay}
 )

@@ -36,7 +36,8 @@ var scenes = map[string]scene{
 	"by_workflow": byWorkflow, "timers": timers, "continues": continues, "local": local,
 	"retries": retries, "signal_with_start": signalWithStart, "routines": routines,
 	"markers": markers, "session": session, "cleans_up": cleansUp, "evicted": evicted,
-	"begin": begin, "finish": finish, "replay": replay,
+	"outside": outside, "closing": closing, "not_ready": notReady, "timeouts": timeouts,
+	"elsewhere": elsewhere, "shown": shown, "begin": begin, "finish": finish, "replay": replay,
 }
 
 func main() {
