@@ -4,6 +4,7 @@
 //! Out:   environment variables for the tests, and guards that put things away when dropped.
 //! Never: quiet. A step that cannot do its work fails, and says what the machine lacks.
 
+mod command;
 mod go;
 mod java;
 mod postgres;
@@ -44,6 +45,7 @@ const STEPS: &[Step] = &[
     postgres::STEP,
     python::STEP,
     go::STEP,
+    command::STEP,
     typescript::STEP,
     java::STEP,
 ];

@@ -56,6 +56,18 @@ pub(crate) fn run(mut command: Command) -> Result<()> {
     Ok(())
 }
 
+/// Runs a command to its end; what it said is the answer.
+pub(crate) fn output(mut command: Command) -> Result<String> {
+    let shown = shown(&command);
+    print::line(&format!("$ {shown}"));
+    command.stderr(Stdio::inherit()).stdin(Stdio::null());
+    let output = command.output().with_context(|| format!("`{shown}` did not start"))?;
+    if !output.status.success() {
+        bail!("`{shown}` failed ({})", output.status);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("`{shown}` said what is no text"))
+}
+
 /// Adds `--workspace`, unless the caller's arguments choose packages themselves.
 pub(crate) fn add_scope(command: &mut Command, arguments: &[String]) {
     if !chooses_packages(arguments) {

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod cancels;
+mod command;
 mod crash;
 mod features;
 mod fleet;

@@ -145,11 +145,13 @@ impl Program {
         assert!(output.status.success(), "{} ended badly\n--- err\n{err}", self.language);
     }
 
-    fn is_here(&self) -> bool {
+    /// Whether this machine has it.
+    pub(crate) fn is_here(&self) -> bool {
         (self.command)().is_some()
     }
 
-    fn worker(&self, server: &Server) -> Script {
+    /// A worker that goes on beside the test.
+    pub(crate) fn worker(&self, server: &Server) -> Script {
         let mut worker = Script::start(self.with(&server.address, &["worker"]));
         worker.hears("working");
         worker
