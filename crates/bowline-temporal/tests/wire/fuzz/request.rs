@@ -168,6 +168,7 @@ fn readers(live: &Live) -> Vec<Seed> {
     vec![
         seed(GetSystemInfoRequest::default()),
         seed(GetClusterInfoRequest::default()),
+        seed(GetSearchAttributesRequest::default()),
         ask!(DescribeNamespaceRequest {}),
         seed(ListNamespacesRequest { page_size: 10, ..Default::default() }),
         ask!(RegisterNamespaceRequest {
