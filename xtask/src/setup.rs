@@ -4,6 +4,7 @@
 //! Out:   environment variables for the tests, and guards that put things away when dropped.
 //! Never: quiet. A step that cannot do its work fails, and says what the machine lacks.
 
+mod chromium;
 mod command;
 mod go;
 mod java;
@@ -43,6 +44,7 @@ const STEPS: &[Step] = &[
     scratch::STEP,
     strace::STEP,
     postgres::STEP,
+    chromium::STEP,
     python::STEP,
     go::STEP,
     command::STEP,

@@ -13,16 +13,13 @@ const PAGES = {
   runs: ['bw-runs', () => import('./pages/runs.js')],
   run: ['bw-run', () => import('./pages/run.js')],
   receipt: ['bw-receipt', () => import('./pages/receipt.js')],
-  workers: ['bw-workers', () => import('./pages/places.js')],
-  queues: ['bw-queues', () => import('./pages/places.js')],
   orphans: ['bw-orphans', () => import('./pages/places.js')],
   namespaces: ['bw-namespaces', () => import('./pages/places.js')],
 };
-const NAV = [['runs', 'Runs', 'list'], ['workers', 'Workers', 'worker'], ['queues', 'Queues', 'queue'],
-  ['orphans', 'Orphans', 'ghost'], ['namespaces', 'Spaces', 'space']];
+const NAV = [['runs', 'Runs', 'list'], ['orphans', 'Orphans', 'ghost'], ['namespaces', 'Spaces', 'space']];
 const KEYS = [['/', 'Filter'], ['j', 'Next run'], ['k', 'Previous run'], ['x', 'Select it'],
   ['Enter', 'Open it'], ['c', 'Cancel it, or the selection'], ['n', 'Start a run'],
-  ['g r', 'Runs'], ['g w', 'Workers'], ['g q', 'Queues'], ['g o', 'Orphans'], ['?', 'These keys']];
+  ['g r', 'Runs'], ['g o', 'Orphans'], ['?', 'These keys']];
 
 class Shell extends HTMLElement {
   #spaces = h('select', { class: 'spaces', 'aria-label': 'Namespace' });
@@ -129,7 +126,7 @@ function onKey(event) {
   const types = target.closest('input:not([type=checkbox]), textarea, select, dialog');
   if (event.key === 'Escape' && types) target.blur();
   if (types || event.metaKey || event.ctrlKey || event.altKey) return;
-  const jump = { r: 'runs', w: 'workers', q: 'queues', o: 'orphans' }[event.key];
+  const jump = { r: 'runs', o: 'orphans' }[event.key];
   const jumps = after === 'g' && jump;
   after = event.key;
   if (jumps) go(to(here().ns, jump));

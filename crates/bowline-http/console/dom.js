@@ -24,9 +24,9 @@ export function h(tag, props, ...kids) {
   return element;
 }
 
-/** @param {Element} element @param {(Kid | Kid[])[]} kids */
+/** @param {Element} element @param {any[]} kids */
 function put(element, kids) {
-  for (const kid of kids.flat()) {
+  for (const kid of kids.flat(5)) {
     if (kid !== null && kid !== undefined && kid !== false) {
       element.append(typeof kid === 'number' ? String(kid) : kid);
     }

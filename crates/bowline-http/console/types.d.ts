@@ -83,19 +83,6 @@ export interface Receipt {
 export interface OrphanList {
   runs: TreeRun[]; activities: TreeActivity[]; count: number; truncated: boolean;
 }
-export interface WorkerQueue {
-  name: string; slots?: number; taken?: number; per_second?: number;
-}
-export interface WorkerSummary {
-  id: string; identity: string; kind: string; here: boolean; state: string; seen_at?: Moment;
-  host?: string; pid?: number; queues: WorkerQueue[];
-}
-export interface WorkerList { workers: WorkerSummary[]; truncated: boolean }
-export interface QueueSummary {
-  name: string; turns_waiting: number; turns_oldest?: Moment; activities_waiting: number;
-  activities_oldest?: Moment; activities_running: number; slots: number; workers: string[];
-}
-export interface QueueList { queues: QueueSummary[]; truncated: boolean }
 export interface NamespaceSummary { name: string; kept_ms?: number; own: boolean }
 export interface NamespaceList { namespaces: NamespaceSummary[] }
 export interface StartedRun { id: string; run: string; met: string }

@@ -167,7 +167,7 @@ mod tests {
             for entry in std::fs::read_dir(folder.join(sub)).unwrap() {
                 let path = entry.unwrap().path();
                 let name = path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
-                let is_served = ["js", "css", "svg"].iter().any(|end| name.ends_with(end));
+                let is_served = [".js", ".css", ".svg"].iter().any(|end| name.ends_with(end));
                 found.extend(is_served.then_some(name));
             }
         }
@@ -178,5 +178,33 @@ mod tests {
         for (name, text) in FILES {
             assert!(!text.contains("innerHTML") && !text.contains("eval("), "{name}");
         }
+        let first = first_load();
+        assert!(first < 100 * 1024, "{first} bytes");
+    }
+
+    /// The page, its styles, and every module that the list of runs imports before it is drawn.
+    fn first_load() -> usize {
+        let mut wanted = vec!["app.js".to_owned(), "pages/runs.js".to_owned()];
+        let mut at = 0;
+        while let Some(name) = wanted.get(at).cloned() {
+            let text = FILES.iter().find(|(own, _)| *own == name).unwrap().1;
+            for line in text.lines().filter(|line| line.starts_with("import ")) {
+                let path = line.rsplit('\'').nth(1).unwrap();
+                let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let next = match path.strip_prefix("../") {
+                    Some(above) => above.to_owned(),
+                    None => format!("{folder}/{}", path.trim_start_matches("./")),
+                };
+                let next = next.trim_start_matches('/').to_owned();
+                if !wanted.contains(&next) {
+                    wanted.push(next);
+                }
+            }
+            at += 1;
+        }
+        assert!(wanted.len() > 7, "{wanted:?}");
+        let is_first = |name: &str| wanted.iter().any(|one| one == name) || name.starts_with("css");
+        let files = FILES.iter().filter(|(name, _)| is_first(name));
+        PAGE.len() + files.map(|(_, text)| text.len()).sum::<usize>()
     }
 }

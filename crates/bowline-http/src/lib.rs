@@ -6,6 +6,7 @@
 
 mod app;
 mod call;
+mod console;
 mod filter;
 mod limits;
 mod live;
@@ -19,6 +20,7 @@ pub mod model;
 
 pub use app::{HttpOptions, RunRules};
 pub use call::{Caller, Peer};
+pub use console::console;
 pub use table::{Param, ROUTES, Right, Route, Verb, route_of};
 pub use view::data::{Wire, plain as plain_data};
 

@@ -209,8 +209,9 @@ class RunsPage extends HTMLElement {
       runs[index] = news.run;
       this.#list.draw();
     } else if (this.#isMeant(news.run)) {
-      const first = runs[0];
-      if (first && news.run.started_at < first.started_at) return;
+      // News come in no order. What is older than what is loaded comes with its page.
+      const last = runs.at(-1);
+      if (this.#next && last && news.run.started_at < last.started_at) return;
       this.#newer.set(id, news.run);
       if (this.#list.isAtTop) this.#reveal();
       else {
@@ -221,10 +222,12 @@ class RunsPage extends HTMLElement {
   }
 
   #reveal() {
-    const fresh = [...this.#newer.values()].sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
+    const fresh = [...this.#newer.values()];
     this.#newer.clear();
     this.#news.hidden = true;
     this.#list.runs.unshift(...fresh);
+    this.#list.runs.sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
+    if (!this.#next) fill(this.#count, plural(this.#list.runs.length, 'run'));
     if (this.#list.at >= 0) this.#list.at += fresh.length;
     this.#list.toTop();
     this.#shown();

@@ -1,4 +1,4 @@
-// What can be asked of runs and workers, each by a dialog that says first what it would do.
+// What can be asked of runs, each by a dialog that says first what it would do.
 
 import { exact, look, me, tell } from '../api.js';
 import { ask, field, fill, h, icon, toast, trouble } from '../dom.js';
@@ -231,43 +231,6 @@ export function cancelMany(ns, runs, done) {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     if (refused.length) throw refused[0];
     toast(`${plural(open.length, 'run')} asked to cancel.`);
-    done();
-  } });
-}
-
-/** @param {string} ns @param {import('../types').WorkerSummary} worker @param {() => void} done */
-export function drain(ns, worker, done) {
-  ask({ title: `Drain ${worker.identity}?`, verb: 'Drain', body: [
-    h('p', null, 'It takes no more work, and may finish what it has. What is not finished in time '
-      + 'is given to others.'),
-    field('Seconds for what it has', input('within', { type: 'number', min: '0', value: '30' })),
-    field('Reason', input('reason')), asWhom()],
-  send: async (form) => {
-    await tell(ns, `workers/${encodeURIComponent(worker.id)}/drain`, { reason: said(form, 'reason'),
-      by: who(form), within_ms: Number(said(form, 'within') || 30) * 1000 });
-    toast(`${worker.identity} is drained.`);
-    done();
-  } });
-}
-
-/** @param {string} ns @param {import('../types').WorkerSummary} worker @param {() => void} done */
-export function configure(ns, worker, done) {
-  const first = worker.queues[0];
-  ask({ title: `Configure ${worker.identity}`, verb: 'Change', body: [
-    field('Queue', h('select', { name: 'queue' }, worker.queues.map((queue) =>
-      h('option', { value: queue.name }, queue.name)))),
-    h('div', { class: 'two' },
-      field('Slots', input('slots', { type: 'number', min: '0', required: true,
-        value: String(first?.slots ?? 1) }), 'Activities at once.'),
-      field('Per second', input('rate', { type: 'number', min: '1',
-        value: first?.per_second ? String(first.per_second) : '' }), 'Empty for no limit.')),
-    asWhom()],
-  send: async (form) => {
-    const rate = said(form, 'rate');
-    await tell(ns, `workers/${encodeURIComponent(worker.id)}/configure`, {
-      queue: said(form, 'queue'), slots: Number(said(form, 'slots')),
-      per_second: rate ? Number(rate) : undefined, by: who(form) });
-    toast(`${worker.identity} works so from now on.`);
     done();
   } });
 }

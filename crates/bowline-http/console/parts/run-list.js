@@ -1,7 +1,7 @@
 // A list of runs of any length: only what can be seen is in the page.
 
-import { badge, fill, h, when } from '../dom.js';
-import { brief, now, short } from '../format.js';
+import { badge, fill, growing, h, when } from '../dom.js';
+import { brief, short } from '../format.js';
 import { toRun } from '../router.js';
 
 /** @typedef {import('../types').RunSummary} RunSummary */
@@ -105,8 +105,7 @@ export class RunList extends HTMLElement {
       const index = this.runs.findIndex((one) => one.run === run.run);
       this.pick(index, box.checked, event.shiftKey);
     });
-    const took = run.closed_at ? brief(run.took_ms)
-      : brief(Math.max(0, now() - Date.parse(run.started_at)));
+    const took = run.closed_at ? brief(run.took_ms) : growing(run.started_at);
     const row = h('div', { class: `run-row${run.closed_at ? ' past' : ''}`, role: 'row',
       'data-run': run.run },
     h('span', { class: 'pick', role: 'cell' }, box), cell('state', badge(run.state)),
