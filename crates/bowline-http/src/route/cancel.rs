@@ -55,11 +55,7 @@ pub(crate) async fn activity(
     call: Call,
     Body(body): Body<CancelOneBody>,
 ) -> Accepted<CancelledTarget> {
-    let named = |state: &State, id: &str| {
-        let open = &state.activities;
-        open.iter().find(|(_, open)| open.id.as_str() == id).map(|(number, _)| *number)
-    };
-    one(call, body, named).await
+    one(call, body, activities).await
 }
 
 /// `POST runs/{id}/timers/{target}/cancel`
@@ -67,11 +63,7 @@ pub(crate) async fn timer(
     call: Call,
     Body(body): Body<CancelOneBody>,
 ) -> Accepted<CancelledTarget> {
-    let named = |state: &State, id: &str| {
-        let open = &state.timers;
-        open.iter().find(|(_, open)| open.id.as_str() == id).map(|(number, _)| *number)
-    };
-    one(call, body, named).await
+    one(call, body, timers).await
 }
 
 /// `POST runs/{id}/children/{target}/cancel`
@@ -79,32 +71,47 @@ pub(crate) async fn child(
     call: Call,
     Body(body): Body<CancelOneBody>,
 ) -> Accepted<CancelledTarget> {
-    let named = |state: &State, id: &str| {
-        let open = &state.children;
-        open.iter().find(|(_, open)| open.workflow_id.as_str() == id).map(|(number, _)| *number)
-    };
-    one(call, body, named).await
+    one(call, body, children).await
+}
+
+/// What is open of one kind: its number, and what its run calls it.
+type Open = Vec<(EventId, String)>;
+
+fn activities(state: &State) -> Open {
+    state.activities.iter().map(|(number, open)| (*number, open.id.to_string())).collect()
+}
+
+fn timers(state: &State) -> Open {
+    state.timers.iter().map(|(number, open)| (*number, open.id.to_string())).collect()
+}
+
+fn children(state: &State) -> Open {
+    state.children.iter().map(|(number, open)| (*number, open.workflow_id.to_string())).collect()
 }
 
 /// Cancels one thing, by its number or by what its run calls it.
 async fn one(
     call: Call,
     body: CancelOneBody,
-    named: fn(&State, &str) -> Option<EventId>,
+    open: fn(&State) -> Open,
 ) -> Accepted<CancelledTarget> {
     let request = request(&call, body.reason, body.ladder, body.by)?;
     let head = call.head().await?;
+    let (_, state) = call.engine.state(head.run).await?;
     let text = call.id("target");
-    let number = match text.parse::<u64>() {
-        Ok(number) => EventId(number),
-        Err(_) => {
-            let (_, state) = call.engine.state(head.run).await?;
-            named(&state, text).ok_or_else(|| {
-                let detail = format!("nothing called {text:?} is open in run {}", head.run);
-                Refused::new(StatusCode::NOT_FOUND, "no_such_target", detail)
-            })?
-        }
+    let has = |open: Open, number| open.iter().any(|(own, _)| *own == number);
+    let is_other = |number| {
+        let all = [activities(&state), timers(&state), children(&state)].concat();
+        has(all, number) && !has(open(&state), number)
     };
+    let number = match text.parse().map(EventId) {
+        Ok(number) => Some(number).filter(|number| !is_other(*number)),
+        Err(_) => open(&state).into_iter().find(|(_, name)| name == text).map(|(own, _)| own),
+    };
+    let number = number.ok_or_else(|| {
+        let detail = format!("no such thing called {text:?} is open in run {}", head.run);
+        Refused::new(StatusCode::NOT_FOUND, "no_such_target", detail)
+    })?;
     let met = match call.engine.cancel_one(head.run, number, request).await? {
         CancelledOne::Asked => Met::Asked,
         CancelledOne::Again => Met::Again,

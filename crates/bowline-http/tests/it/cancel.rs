@@ -68,6 +68,10 @@ async fn one_thing_is_cancelled_and_its_run_goes_on() {
     world.held(1).await;
     let run = world.get("runs/h-1").await.is(200);
     let number = run["activities"][0]["number"].as_u64().expect("a number");
+    for other in ["timers", "children"] {
+        let path = format!("runs/h-1/{other}/{number}/cancel");
+        world.post(&path, json!({})).await.refused(404, "no_such_target");
+    }
     let path = format!("runs/h-1/activities/{number}/cancel");
     let met = world.post(&path, json!({ "reason": "not this one" })).await.is(202);
     assert_eq!((&met["met"], &met["number"]), (&json!("asked"), &json!(number)));
