@@ -108,6 +108,24 @@ class Live extends EventTarget {
 export const live = new Live();
 
 /**
+ * Calls `act` now, or once more when the call that is under way is over: an older answer never
+ * comes after a newer one.
+ * @param {() => Promise<void>} act
+ */
+export function inTurn(act) {
+  let [busy, again] = [false, false];
+  return async () => {
+    again = true;
+    if (busy) return;
+    for (busy = true; again;) {
+      again = false;
+      await act();
+    }
+    busy = false;
+  };
+}
+
+/**
  * Calls `act` soon after something changed, at most once in `every` milliseconds, for as long as
  * `element` is in the page.
  * @param {HTMLElement} element @param {(news: News) => boolean} concerns

@@ -3,7 +3,7 @@
 import { look, namespaces } from '../api.js';
 import { empty, fill, h, icon, trouble } from '../dom.js';
 import { number, span } from '../format.js';
-import { onNews } from '../live.js';
+import { inTurn, onNews } from '../live.js';
 import { CancelTree } from '../parts/cancel-tree.js';
 import { to } from '../router.js';
 
@@ -50,7 +50,7 @@ class Place extends HTMLElement {
     this.load();
   }
 
-  async load() {
+  load = inTurn(async () => {
     try {
       const shown = await this.draw(this.route.ns);
       fill(this.#wrong);
@@ -59,7 +59,7 @@ class Place extends HTMLElement {
     } catch (error) {
       fill(this.#wrong, trouble(error, () => this.load()));
     }
-  }
+  });
 
   /** @param {string} _ns @returns {Promise<HTMLElement>} */
   async draw(_ns) {

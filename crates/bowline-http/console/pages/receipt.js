@@ -11,6 +11,9 @@ import { toRun } from '../router.js';
 /** @typedef {import('../types').Route} Route */
 /** @typedef {import('../types').Receipt} Receipt */
 
+/** After how many milliseconds a stream that was refused is asked for again. */
+const AGAIN = 3000;
+
 /** @param {Receipt} receipt */
 function sealOf(receipt) {
   const took = span(receipt.took_ms ?? receipt.age_ms);
@@ -65,11 +68,24 @@ class ReceiptPage extends HTMLElement {
     this.#route = route;
     this.#tree.ns = route.ns;
     fill(this.#head, h('h1', null, `Receipt ${short(route.id)}`));
-    this.#look();
+    this.#isSettled = false;
+    this.#open();
+  }
+
+  /** Follows the receipt; the first thing that the stream says is how it stands. */
+  #open() {
     this.#source?.close();
-    const source = (this.#source = new EventSource(stream(route.ns,
-      `receipts/${encodeURIComponent(route.id)}/events`)));
+    const { ns, id } = this.#route;
+    const source = new EventSource(stream(ns, `receipts/${encodeURIComponent(id)}/events`));
+    this.#source = source;
     source.addEventListener('receipt', (event) => this.#draw(JSON.parse(event.data)));
+    source.onerror = async () => {
+      // It tries again by itself, unless it was refused.
+      if (source.readyState !== EventSource.CLOSED || source !== this.#source) return;
+      await this.#look();
+      setTimeout(() => this.isConnected && source === this.#source && !this.#isSettled
+        && this.#open(), AGAIN);
+    };
   }
 
   async #look() {
@@ -83,6 +99,8 @@ class ReceiptPage extends HTMLElement {
 
   /** @param {Receipt} receipt */
   #draw(receipt) {
+    // An answer that comes late says how it stood before.
+    if (this.#isSettled && !receipt.settled) return;
     this.#isSettled = receipt.settled;
     // The stream has nothing more to say, and would be asked for again for ever.
     if (receipt.settled) this.#source?.close();

@@ -3,7 +3,7 @@
 import { exact, look } from '../api.js';
 import { badge, fact, fill, growing, h, icon, toast, trouble, when } from '../dom.js';
 import { number, plural, short, size, span } from '../format.js';
-import { onNews } from '../live.js';
+import { inTurn, onNews } from '../live.js';
 import * as act from '../parts/actions.js';
 import { CancelTree } from '../parts/cancel-tree.js';
 import { dataView, failureView, whyView } from '../parts/data-view.js';
@@ -65,7 +65,7 @@ class RunPage extends HTMLElement {
     this.#load();
   }
 
-  async #load() {
+  #load = inTurn(async () => {
     const { ns, id, query } = this.#route;
     const path = `runs/${encodeURIComponent(id)}`;
     try {
@@ -80,7 +80,7 @@ class RunPage extends HTMLElement {
     } catch (error) {
       fill(this.#wrong, trouble(error, () => this.#load()));
     }
-  }
+  });
 
   /** Events that are not known yet; of a very long history the newest. @param {Run} run @param {number} last */
   async #read(run, last) {
