@@ -51,6 +51,26 @@ pub(crate) fn faulty(path: &Path, inject: &str) -> Output {
     command.output().expect("strace starts")
 }
 
+/// Works at a path; answers how often the thread that did so most made each of these calls.
+pub(crate) fn counted(path: &Path, calls: &[&str]) -> Vec<usize> {
+    let log = path.with_extension("trace");
+    let mut command = traced(path);
+    command.args(["-e", &format!("trace={}", calls.join(",")), "-o"]).arg(&log);
+    own(&mut command, path);
+    let done = command.output().expect("strace starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = fs::read_to_string(&log).expect("strace writes");
+    let of = |call: &str| {
+        let mut threads: HashMap<&str, usize> = HashMap::new();
+        for (thread, rest) in text.lines().filter_map(|line| line.split_once(' ')) {
+            let begins = rest.trim_start().split_once('(').is_some_and(|(name, _)| name == call);
+            *threads.entry(thread).or_default() += usize::from(begins);
+        }
+        threads.into_values().max().unwrap_or_default()
+    };
+    calls.iter().map(|call| of(call)).collect()
+}
+
 /// Works at a path; answers with what was done below its folder, and how it went.
 pub(crate) fn recorded(path: &Path, inject: Option<&str>) -> (Vec<Did>, Output) {
     let log = path.with_extension("trace");
