@@ -49,6 +49,8 @@ pub const TURN_FAILURES: u32 = 3;
 pub const TURN_STUCK: Duration = Duration::from_secs(30);
 /// For how long receipts are kept.
 pub const RECEIPT_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long a drain waits for claims that are under way before it tells what runs here.
+pub const DRAIN_CLAIMS: Duration = Duration::from_secs(1);
 /// How long a drain waits beyond its time, for the last rungs and for the store.
 pub const DRAIN_LAST: Duration = Duration::from_secs(60);
 /// After how many events a snapshot of a run's state is written.

@@ -5,12 +5,22 @@ use std::{sync::Arc, time::Duration};
 use bowline_core::{
     ActivitySpec, Code as CauseCode, Outcome, Payload, Place, RetryPolicy, RunEnding, RunId,
 };
-use bowline_engine::{Builder, Engine, Error};
-use bowline_store::{ActivityRow, Read};
+use bowline_engine::{Builder, Engine, Error, worker::registry::activity_fn};
+use bowline_store::{
+    ActivityRow, Read,
+    memory::{Method, When},
+};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::world::{Code, World, activity, ending, signal, start, until, within};
+use crate::{
+    support::{
+        flows::{any, retried},
+        probe::Probe,
+        stage::{self, settle_down},
+    },
+    world::{Code, World, activity, ending, signal, start, until, within},
+};
 
 crate::world::on_every_store! {
     r12_a_drain_gives_attempts_back_uncounted,
@@ -73,6 +83,64 @@ async fn r12_a_drain_gives_attempts_back_uncounted(mut world: World) {
     let elsewhere = RunEnding::Completed(Some(Payload::json("\"elsewhere\"")));
     assert_eq!(ending(&engine, run).await, elsewhere);
     within("the run that came too late to begin", begun.notified()).await;
+}
+
+/// A claim was under way when the drain began. What the drain had given back was there by the time
+/// that the claim came to the store, which handed it to the same process once more: another attempt
+/// began in a process that was leaving. Now whatever runs is told when no claim is under way.
+#[tokio::test]
+async fn a_drain_gives_nothing_back_to_a_claim_of_its_own() {
+    stage::each(async |stage| {
+        let probe = Probe::new();
+        let begun = Arc::new(Notify::new());
+        let begins = begun.clone();
+        let work = activity_fn(move |ctx, _| {
+            begins.notify_one();
+            async move {
+                ctx.stopping().await;
+                Err(bowline_core::Failure::new("put down"))
+            }
+        });
+        let failing = probe.answers(|_| Err(bowline_core::Failure::new("no")));
+        let builder = caller(stage.builder()).activity("work", work).activity("later", failing);
+        let builder = builder.flow("tries", |ctx, _| async move {
+            ctx.activity(ActivitySpec { name: "later".into(), ..retried(60, 0) }).await;
+            Ok(None)
+        });
+        let engine = builder.start().await.expect("starts");
+        let run = start(&engine, "caller", "c-1").await;
+        within("the attempt to begin", begun.notified()).await;
+        let other = start(&engine, "tries", "t-1").await;
+        probe.has_begun(1).await;
+        probe.finish(1);
+        until_queued(&engine, other).await;
+        let claim = stage.gates.hold(Method::ClaimActivities, When::Before, any);
+        // Another attempt is due, and so activities are looked for.
+        stage.advance(60);
+        claim.reached().await;
+        let draining = {
+            let engine = engine.clone();
+            tokio::spawn(async move { engine.drain(60 * SECOND).await })
+        };
+        settle_down(&engine, run).await;
+        claim.release();
+        probe.finish(1);
+        within("the drain", draining).await.expect("it ran").expect("it drains");
+        let returned = row(&engine, run).await;
+        assert!(matches!(returned.live.place, Place::Queued { .. }), "{returned:?}");
+        assert_eq!((returned.live.attempt, returned.live.returned), (1, 1));
+    })
+    .await;
+}
+
+/// Waits until the only activity of a run waits for its next attempt.
+async fn until_queued(engine: &Engine, run: RunId) {
+    within("an attempt to fail", async {
+        while !matches!(row(engine, run).await.live.place, Place::Queued { .. }) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 /// What can finish in time does, and its result counts.
