@@ -137,7 +137,7 @@ impl Access {
             None => None,
         };
         let sent = match bearer {
-            Some(sent) => Some(self.bearer(sent).await?),
+            Some(sent) => Some(self.verify(sent).await?),
             None => None,
         };
         Ok(self.shown(peer).or(sent))
@@ -158,7 +158,8 @@ impl Access {
         }
     }
 
-    async fn bearer(&self, sent: &str) -> Result<Caller, Refused> {
+    /// Who shows this credential.
+    pub(crate) async fn verify(&self, sent: &str) -> Result<Caller, Refused> {
         if sent.len() > limits::CREDENTIAL {
             return Err(Refused::Bad("they are too long"));
         }

@@ -11,6 +11,13 @@ pub fn set_cookie(credential: &str) -> String {
     format!("{COOKIE}={credential}; Path=/; Secure; HttpOnly; SameSite=Strict")
 }
 
+/// Whether a browser keeps it: what is longer than a cookie may be, or has characters that end one,
+/// it does not.
+pub fn fits_cookie(credential: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte);
+    set_cookie(credential).len() <= 4096 && credential.bytes().all(is_plain)
+}
+
 /// What is sent so that a browser forgets it.
 pub fn forget_cookie() -> String {
     format!("{COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0")
@@ -95,6 +102,9 @@ mod tests {
         let sent = headers(&[("cookie", "a=b; __Host-bowline=bwl_1_2; c=d")]);
         assert_eq!(cookie(&sent), Some("bwl_1_2"));
         assert_eq!(cookie(&headers(&[("cookie", "x__Host-bowline=1")])), None);
+        assert!(fits_cookie("bwl_1_2") && fits_cookie("a.b-c_d"));
+        assert!(!fits_cookie("a; Path=/x") && !fits_cookie("a\r\nb") && !fits_cookie("é"));
+        assert!(!fits_cookie(&"x".repeat(4090)));
         assert!(
             set_cookie("k").contains("SameSite=Strict") && set_cookie("k").contains("HttpOnly")
         );

@@ -7,7 +7,7 @@ use crate::{Caller, Right};
 pub enum Need {
     /// None: who asks need not be known.
     Nothing,
-    /// All of these.
+    /// All of these; where there are none, it is enough to be known.
     All(&'static [Right]),
     /// One of these.
     Any(&'static [Right]),
@@ -58,7 +58,9 @@ impl Row {
         match self.need {
             Need::Nothing => false,
             Need::Cancel => true,
-            Need::All(rights) | Need::Any(rights) => rights.iter().all(|right| right.is_change()),
+            Need::All(rights) | Need::Any(rights) => {
+                !rights.is_empty() && rights.iter().all(|right| right.is_change())
+            }
         }
     }
 
@@ -115,6 +117,7 @@ mod tests {
 
     #[test]
     fn looking_and_working_are_no_changes() {
+        assert!(!Row::new("x", &[]).is_change(), "who one is");
         assert!(!either_row().is_change() && Row::needs("x", Need::Cancel).is_change());
         assert!(Row::new("x", &[Right::Start, Right::Signal]).is_change());
     }

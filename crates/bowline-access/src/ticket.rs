@@ -123,6 +123,45 @@ impl Ticket {
         }
     }
 
+    /// Whether the request may do something more, which was seen only when it was read.
+    ///
+    /// # Errors
+    /// If this right is missing where the request is about.
+    pub fn check_also(&self, right: Right) -> Result<(), Refused> {
+        let namespace = self.0.kept.get().map_or("", |kept| kept.namespace.as_str());
+        match &self.0.caller {
+            Some(caller) if !caller.may(right, namespace) => {
+                let (who, namespace) = (caller.who().to_owned(), namespace.to_owned());
+                Err(self.refuse(Refused::Forbidden { who, right, namespace }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the request may touch so many runs on one caller's word.
+    ///
+    /// # Errors
+    /// If somebody else must confirm it.
+    pub fn check_radius(&self, runs: u64) -> Result<(), Refused> {
+        let Some(caller) = &self.0.caller else { return Ok(()) };
+        let checked = self.0.access.radius().check(caller, runs, None);
+        checked.map_err(|why| self.refuse(why))
+    }
+
+    /// Who shows this credential, outside of where credentials usually stand. Both answers are
+    /// written down.
+    ///
+    /// # Errors
+    /// If it is not accepted.
+    pub async fn log_in(&self, credential: &str) -> Result<Caller, Refused> {
+        let access = &self.0.access;
+        let caller = access.verify(credential).await.map_err(|why| self.refuse(why))?;
+        let asked = self.0.kept.get().map(Kept::asked).unwrap_or_default();
+        let call = self.0.row.call;
+        access.tell(&self.0.peer, call, Some(&caller), &asked, Outcome::Allowed)?;
+        Ok(caller)
+    }
+
     /// Whether it does not matter to this request who has started a run.
     pub fn may_cancel_others(&self) -> bool {
         let namespace = self.0.kept.get().map_or("", |kept| kept.namespace.as_str());

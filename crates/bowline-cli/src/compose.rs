@@ -1,16 +1,13 @@
 //! A store and an engine on it, wired in one visible place.
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use bowline_engine::{Engine, store::Store};
 use bowline_postgres::{PostgresStore, Settings as PostgresSettings};
 use bowline_sqlite::SqliteStore;
 use bowline_temporal::{Door, Listening};
-use tokio::{
-    runtime::{Builder, Runtime},
-    task::JoinHandle,
-};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     args::{Command, Place},
@@ -83,8 +80,8 @@ pub(crate) fn file(path: &Path) -> Result<SqliteStore> {
 pub(crate) struct Server {
     engine: Engine,
     pub(crate) sdk: Listening,
-    /// Where health and metrics are served, if anywhere.
-    pub(crate) http: Option<(SocketAddr, JoinHandle<()>)>,
+    /// Where the console, the API and metrics are served, if anywhere.
+    pub(crate) http: Option<http::Port>,
 }
 
 /// An engine with nothing to run of its own, and ports for those who run workflows elsewhere and
@@ -119,10 +116,10 @@ impl Server {
         // The port first: what calls in flight have to bring still needs the engine, and what was
         // taken for somebody who is cut off is given back.
         let shut = self.sdk.close(grace).await;
-        let left = self.engine.close(LEAVE).await;
-        if let Some((_, serving)) = self.http {
-            serving.abort();
+        if let Some(http) = self.http {
+            http.close().await;
         }
+        let left = self.engine.close(LEAVE).await;
         shut?;
         left?;
         Ok(())

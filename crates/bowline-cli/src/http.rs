@@ -1,25 +1,19 @@
-//! The port for those who look after the server: is it alive, is it ready, what has it counted.
+//! The port for those who look after the server: the console, the API that it uses, whether the
+//! server is alive and ready, and what it has counted.
 
 mod door;
+mod wire;
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::{Context, Result};
-use axum::{
-    Router,
-    extract::State,
-    http::{StatusCode, header},
-    response::IntoResponse,
-    routing::get,
-};
-use bowline_engine::{Engine, store::Filter};
+use axum::{Router, extract::State, http::header, response::IntoResponse, routing::get};
+use bowline_engine::Engine;
+use bowline_http::{Gate, HttpOptions, RunRules};
 use bowline_temporal::{Door, Protection};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 use crate::metrics;
-
-/// How long the store has to show that it answers.
-const PROBE: Duration = Duration::from_secs(3);
 
 /// A server, as this port sees it.
 #[derive(Clone)]
@@ -28,43 +22,59 @@ pub(crate) struct Watched {
     pub(crate) door: Door,
 }
 
-/// Listens, until it is aborted. The answer names the real port.
+/// The port, while it is served.
+pub(crate) struct Port {
+    /// Where, with the real number.
+    pub(crate) address: SocketAddr,
+    /// Connections are encrypted.
+    pub(crate) is_encrypted: bool,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+}
+
+impl Port {
+    /// Lets what is being answered finish, for a moment.
+    pub(crate) async fn close(self) {
+        let _ = self.stop.send(());
+        let _ = self.serving.await;
+    }
+}
+
+/// Listens, until it is told to stop.
 pub(crate) async fn serve(
     watched: Watched,
     address: SocketAddr,
     protection: &Protection,
-) -> Result<(SocketAddr, JoinHandle<()>)> {
-    let cannot = || format!("cannot listen on {address}, for health and metrics");
+) -> Result<Port> {
+    let cannot = || format!("cannot listen on {address}, for the console");
     let listener = TcpListener::bind(address).await.with_context(cannot)?;
     let address = listener.local_addr().with_context(cannot)?;
-    let router = Router::new()
-        .route("/healthz", get(async || "ok\n"))
-        .route("/readyz", get(ready))
-        .route("/metrics", get(measured))
-        .with_state(watched);
-    let router = door::protected(router, &address, protection);
-    let gate = door::Gate { listener, tls: protection.tls.clone() };
-    let serving = tokio::spawn(async move {
-        let service = router.into_make_service_with_connect_info::<door::Client>();
-        if let Err(error) = axum::serve(gate, service).await {
-            tracing::error!(%error, "health and metrics are served no more");
-        }
-    });
-    Ok((address, serving))
+    let router = router(watched, &address, protection);
+    let gate = Gate { listener, tls: protection.tls.clone() };
+    let (stop, stopped) = oneshot::channel();
+    let serving = tokio::spawn(bowline_http::serve(gate, router, async {
+        // Who has forgotten the port does not want it any more.
+        let _ = stopped.await;
+    }));
+    Ok(Port { address, is_encrypted: protection.tls.is_some(), stop, serving })
 }
 
-/// Whether work may be sent here: it takes some, and its store answers.
-async fn ready(State(watched): State<Watched>) -> (StatusCode, String) {
-    let not = |why: String| (StatusCode::SERVICE_UNAVAILABLE, why);
-    if !watched.door.is_open() {
-        return not("shutting down\n".to_owned());
-    }
-    let filter = Filter { limit: 1, ..Filter::default() };
-    match tokio::time::timeout(PROBE, watched.engine.find(filter)).await {
-        Ok(Ok(_)) => (StatusCode::OK, "ready\n".to_owned()),
-        Ok(Err(error)) => not(format!("the store does not answer well: {error}\n")),
-        Err(_) => not("the store does not answer\n".to_owned()),
-    }
+fn router(watched: Watched, address: &SocketAddr, protection: &Protection) -> Router {
+    let door = watched.door.clone();
+    let options = HttpOptions {
+        rules: RunRules::Remote,
+        wire: Some(Arc::new(wire::Sdk)),
+        access: protection.access.clone(),
+        is_open: Some(Arc::new(move || door.is_open())),
+    };
+    let api = bowline_http::router(watched.engine.clone(), options);
+    let measures = Router::new().route("/metrics", get(measured)).with_state(watched);
+    let measures = door::asking(measures, protection);
+    let all = api.merge(bowline_http::console()).merge(measures);
+    // Where nobody needs to say who they are, and only this machine is let in, a page that was
+    // given this machine's address is told from others by the name that it asks for.
+    let is_own = protection.access.is_none() && bowline_access::is_loopback(address);
+    bowline_http::sheltered(all, is_own)
 }
 
 async fn measured(State(watched): State<Watched>) -> impl IntoResponse {

@@ -60,6 +60,8 @@ async function call(method, at, body, once, signal) {
   heardDate(response.headers.get('date'));
   const answer = await response.json().catch(() => null);
   if (response.ok) return answer;
+  // Whoever is not known is asked who they are, wherever they are.
+  if (response.status === 401 && !at.pathname.endsWith('/session')) dispatchEvent(new Event('locked'));
   throw new Refused(answer?.code ? answer : {
     type: '', title: response.statusText, status: response.status, code: 'http',
     detail: `The server answered ${response.status} ${response.statusText}.`,
@@ -82,18 +84,33 @@ export const tell = (ns, path, body, query, once = key()) =>
 /** @returns {Promise<import('./types').NamespaceList>} */
 export const namespaces = () => call('GET', url('namespaces'));
 
+/** @returns {Promise<import('./types').Me>} */
+export const whoAmI = () => call('GET', url('me'));
+
+/** @param {string} credential @returns {Promise<import('./types').Me>} */
+export const logIn = (credential) => call('POST', url('session'), { credential });
+
+/** @returns {Promise<import('./types').Me>} */
+export const logOut = () => call('DELETE', url('session'));
+
 /** The path of a run: this very one. @param {string} run */
 export const exact = (run) => `runs/${e(`@${run}`)}`;
 
 /** @param {string} ns @param {string} path */
 export const stream = (ns, path) => url(within(ns, path));
 
-/** Who asks, as they call themselves here. */
+/** Who asks: as they have shown, or else as they call themselves here. */
 export const me = {
+  /** @type {string | undefined} */
+  who: undefined,
   get name() {
     return localStorage.getItem('bowline.me') ?? '';
   },
   set name(name) {
     localStorage.setItem('bowline.me', name);
+  },
+  /** What a request says of who asks; nothing where that is known. */
+  get by() {
+    return this.who ? undefined : this.name || 'console';
   },
 };

@@ -1,9 +1,10 @@
 // The frame: which page is shown, the keyboard, the theme, and whether what is seen is live.
 
-import { namespaces } from './api.js';
+import { logOut, me, namespaces, whoAmI } from './api.js';
 import { fill, h, icon, tick } from './dom.js';
 import { clock } from './format.js';
 import { live } from './live.js';
+import { askWho, whoView } from './parts/log-in.js';
 import { go, here, onClick, to } from './router.js';
 
 /** @typedef {import('./types').Page} Page */
@@ -24,6 +25,7 @@ const KEYS = [['/', 'Filter'], ['j', 'Next run'], ['k', 'Previous run'], ['x', '
 class Shell extends HTMLElement {
   #spaces = h('select', { class: 'spaces', 'aria-label': 'Namespace' });
   #nav = h('nav', { 'aria-label': 'Pages' });
+  #who = h('span', { class: 'who-of' });
   #pulse = h('span', { class: 'pulse', role: 'status' }, 'connecting');
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #fading;
@@ -39,7 +41,7 @@ class Shell extends HTMLElement {
       onclick: showKeys }, icon('keys'));
     const top = h('div', { class: 'top' }, h('a', { class: 'brand', href: document.baseURI },
       h('img', { src: 'console/icon.svg', alt: '' }), 'Bowline'), this.#spaces);
-    const foot = h('div', { class: 'foot' }, this.#pulse, theme, keys);
+    const foot = h('div', { class: 'foot' }, this.#who, this.#pulse, theme, keys);
     fill(this, top, this.#nav, foot);
     const narrow = matchMedia('(max-width: 720px)');
     const place = () => (narrow.matches ? top : this).append(foot);
@@ -48,6 +50,12 @@ class Shell extends HTMLElement {
     this.#theme(localStorage.getItem('bowline.theme') ?? '');
     this.#spaces.addEventListener('change', () => go(to(this.#spaces.value, 'runs')));
     live.addEventListener('state', () => this.#heard());
+    whoAmI().then(({ who, how }) => {
+      me.who = who;
+      // What a certificate shows is not this page's to forget.
+      const leave = () => logOut().then(() => location.reload());
+      if (who) fill(this.#who, whoView(who, how === 'key' || how === 'token' ? leave : undefined));
+    }, () => {});
     namespaces().then(({ namespaces: all }) => {
       fill(this.#spaces, all.map(({ name }) => h('option', { value: name }, name)));
       this.show();
@@ -140,6 +148,7 @@ customElements.define('bw-shell', Shell);
 addEventListener('moved', move);
 addEventListener('popstate', move);
 addEventListener('click', onClick);
+addEventListener('locked', askWho);
 addEventListener('keydown', onKey);
 setInterval(tick, 1000);
 move();

@@ -85,6 +85,7 @@ export interface OrphanList {
 }
 export interface NamespaceSummary { name: string; kept_ms?: number; own: boolean }
 export interface NamespaceList { namespaces: NamespaceSummary[] }
+export interface Me { who?: string; how?: string }
 export interface StartedRun { id: string; run: string; met: string }
 export interface Asked { id: string; run: string; receipt?: string; met: string; status: string }
 export interface QueryAnswered { run: string; answer?: Data }

@@ -9,11 +9,12 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
+use bowline_access::Access;
 use bowline_engine::Engine;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
-    limits,
+    guard, limits,
     live::Feed,
     openapi,
     problem::{Refused, named},
@@ -38,6 +39,11 @@ pub struct HttpOptions {
     pub rules: RunRules,
     /// Reads and writes the payloads of another door.
     pub wire: Option<Arc<dyn Wire>>,
+    /// Who may do what. Unset, everybody may do everything: then something else must keep others
+    /// out.
+    pub access: Option<Arc<Access>>,
+    /// Whether work may still be sent here; unset for always.
+    pub is_open: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
 /// What all requests share.
@@ -80,10 +86,15 @@ pub(crate) fn router(engine: Engine, options: HttpOptions) -> Router {
     for route in ROUTES {
         router = router.route(route.path, (route.serve)());
     }
-    router
+    router = router
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
-        .layer(middleware::from_fn_with_state(app.clone(), admit))
+        .layer(middleware::from_fn_with_state(app.clone(), admit));
+    if let Some(access) = &app.options().access {
+        router = guard::asking(router, access);
+    }
+    guard::sheltered(router, false)
+        .layer(middleware::from_fn_with_state(app.clone(), name))
         .with_state(app)
 }
 
@@ -103,12 +114,34 @@ pub(crate) struct Held {
     _permit: Arc<OwnedSemaphorePermit>,
 }
 
-/// Names every request, and lets only so many be worked on at once.
-async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
+/// What names a request.
+#[derive(Clone)]
+struct RequestName(String);
+
+/// Names every request, and its answer.
+async fn name(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let id = request_id(&app, &request);
+    request.extensions_mut().insert(RequestName(id.clone()));
+    let mut response = named(next.run(request).await, &id);
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        headers.insert("x-request-id", value);
+    }
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    headers.entry("cache-control").or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Lets in who may, and only so many at once.
+async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
+    let id = request.extensions().get::<RequestName>().map(|name| name.0.clone());
+    let mut request = match guard::check(request, id.as_deref().unwrap_or_default()).await {
+        Ok(request) => request,
+        Err(refused) => return refused.into_response(),
+    };
     let waits = route_of(request.method(), request.extensions()).is_some_and(|route| route.waits);
     let room = if waits { &app.0.waits } else { &app.0.calls };
-    let response = match room.clone().try_acquire_owned() {
+    match room.clone().try_acquire_owned() {
         Ok(permit) => {
             let held = Held { _permit: Arc::new(permit) };
             request.extensions_mut().insert(held.clone());
@@ -123,12 +156,7 @@ async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Resp
             response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));
             response
         }
-    };
-    let mut response = named(response, &id);
-    if let Ok(value) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert("x-request-id", value);
     }
-    response
 }
 
 /// The id that a request has, if it has a good one, or a new one.

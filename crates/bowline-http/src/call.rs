@@ -1,12 +1,13 @@
 //! A request as routes see it: which engine, which ids, which options, and who asks.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     extract::{FromRequest, FromRequestParts, RawPathParams, Request},
     http::{StatusCode, header, request::Parts},
 };
-use bowline_core::{Identity, Namespace, RequestId, RunId, WorkflowId};
+use bowline_access::{How, Peer, Proof, Right, Ticket};
+use bowline_core::{Address, Identity, Namespace, RequestId, RunId, WorkflowId};
 use bowline_engine::{Engine, store::Head};
 use serde::de::DeserializeOwned;
 
@@ -23,10 +24,6 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller(pub String);
 
-/// Where a request comes from: used as the name of who asks where nothing better is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peer(pub String);
-
 /// The name of the namespace that a program's own code lives in, unless it is registered.
 pub(crate) const OWN: &str = "default";
 
@@ -38,7 +35,9 @@ pub(crate) struct Call {
     ids: BTreeMap<String, String>,
     query: Vec<(String, String)>,
     caller: Option<String>,
-    peer: Option<String>,
+    peer: Option<Arc<Peer>>,
+    /// What it was let in with, where anybody asks.
+    pub(crate) ticket: Option<Ticket>,
     /// The `Idempotency-Key`.
     pub(crate) key: Option<String>,
     /// The `Last-Event-ID`.
@@ -69,9 +68,11 @@ impl FromRequestParts<App> for Call {
             None => app.engine().clone(),
         };
         let caller = parts.extensions.get::<Caller>().map(|caller| caller.0.clone());
-        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.clone());
+        let peer = parts.extensions.get::<Arc<Peer>>().cloned();
+        let ticket = parts.extensions.get::<Ticket>().cloned();
         let held = parts.extensions.get::<Held>().cloned();
-        Ok(Self { app: app.clone(), engine, ids, query, caller, peer, key, last_event, held })
+        let app = app.clone();
+        Ok(Self { app, engine, ids, query, caller, peer, ticket, key, last_event, held })
     }
 }
 
@@ -80,9 +81,15 @@ async fn namespace(app: &App, name: &str) -> Result<Namespace, Refused> {
     if let Some(space) = app.engine().space(name).await? {
         return Ok(space.namespace);
     }
-    match name {
-        OWN => Ok(app.engine().namespace()),
-        _ => Err(Refused::missing(format!("there is no namespace {name:?}"))),
+    let own = app.engine().namespace();
+    // Under two names, it would be under two rights.
+    let has_name = async || {
+        let spaces = app.engine().spaces().await?;
+        Ok::<_, Refused>(spaces.iter().any(|(_, space)| space.namespace == own))
+    };
+    match name == OWN && !has_name().await? {
+        true => Ok(own),
+        false => Err(Refused::missing(format!("there is no namespace {name:?}"))),
     }
 }
 
@@ -163,13 +170,62 @@ impl Call {
         Ok(Shown { most, wire: self.app.options().wire.clone() })
     }
 
+    /// Who has shown who they are, by credentials or by the connection itself.
+    pub(crate) fn known(&self) -> Option<bowline_access::Caller> {
+        if let Some(ticket) = &self.ticket {
+            return ticket.caller().cloned();
+        }
+        match self.peer.as_ref().and_then(|peer| peer.proof()) {
+            Some(Proof::User(name)) => {
+                Some(bowline_access::Caller::new(How::User, name, Arc::default()))
+            }
+            _ => None,
+        }
+    }
+
     /// Who asks: whoever is known to, or else whoever they say they are, or where they come from.
+    /// What the request of somebody known says of itself is hearsay, and stands behind their name.
     pub(crate) fn who(&self, by: Option<String>) -> Result<Identity, Refused> {
         let said = by.filter(|by| !by.trim().is_empty());
-        let who = self.caller.clone().or(said).or_else(|| self.peer.clone());
+        if let Some(known) = self.known() {
+            return Ok(known.signs(&said.unwrap_or_default()).into());
+        }
+        let peer = || self.peer.as_ref().map(|peer| peer.address().to_owned());
+        let who = self.caller.clone().or(said).or_else(peer);
         let who = who.unwrap_or_else(|| "http".to_owned());
         bounded("by", &who)?;
         Ok(who.into())
+    }
+
+    /// Whether whoever asks may do something more than every request of this kind does.
+    pub(crate) fn needs(&self, right: Right) -> Result<(), Refused> {
+        match &self.ticket {
+            Some(ticket) => Ok(ticket.check_also(right)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether whoever asks may cancel this run: one that they have started, or any.
+    pub(crate) async fn check_owner(&self, run: RunId) -> Result<(), Refused> {
+        let Some(ticket) = self.ticket.as_ref().filter(|ticket| !ticket.may_cancel_others()) else {
+            return Ok(());
+        };
+        let (_, state) = self.engine.state(run).await?;
+        Ok(ticket.check_owner(state.started.identity.as_str())?)
+    }
+
+    /// Whether whoever asks may see a namespace among others.
+    pub(crate) fn may_see(&self, namespace: &str) -> bool {
+        let Some(ticket) = &self.ticket else { return true };
+        ticket.caller().is_some_and(|caller| caller.may(Right::Read, namespace))
+    }
+
+    /// How long a stream may go on before whoever reads it must show again who they are.
+    pub(crate) async fn stream_life(is_known: bool) {
+        match is_known {
+            true => tokio::time::sleep(limits::STREAM_LIFE).await,
+            false => std::future::pending().await,
+        }
     }
 
     /// The request's id for the engine: its repetition counts once.
@@ -184,6 +240,14 @@ impl Call {
             Some(run) => Ok(self.engine.head(run).await?),
             None => Ok(self.engine.current(self.workflow_id()?).await?),
         }
+    }
+
+    /// The run that the address names, to be found by whoever is sent there.
+    pub(crate) fn address(&self) -> Result<Address, Refused> {
+        Ok(match self.exact()? {
+            Some(run) => Address::Run(run),
+            None => Address::Current(self.engine.namespace(), self.workflow_id()?),
+        })
     }
 
     /// The workflow id in the address.

@@ -42,6 +42,7 @@ static FILES: &[(&str, &str)] = files![
     "parts/cancel-tree.js",
     "parts/data-view.js",
     "parts/history.js",
+    "parts/log-in.js",
     "parts/pending.js",
     "parts/run-list.js",
     "parts/time-line.js",

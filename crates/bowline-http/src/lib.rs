@@ -8,20 +8,24 @@ mod app;
 mod call;
 mod console;
 mod filter;
+mod guard;
 mod limits;
 mod live;
 mod openapi;
 mod problem;
 mod route;
+mod serve;
 mod table;
 mod view;
 
 pub mod model;
 
 pub use app::{HttpOptions, RunRules};
-pub use call::{Caller, Peer};
+pub use call::Caller;
 pub use console::console;
-pub use table::{Param, ROUTES, Right, Route, Verb, route_of};
+pub use guard::sheltered;
+pub use serve::{Gate, serve};
+pub use table::{Param, ROUTES, Route, Verb, route_of};
 pub use view::data::{Wire, plain as plain_data};
 
 use axum::Router;

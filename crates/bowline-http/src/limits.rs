@@ -10,6 +10,20 @@ pub(crate) const BODY_WAIT: Duration = Duration::from_secs(30);
 pub(crate) const CALLS_MAX: usize = 512;
 /// How many requests wait for something at once, streams included.
 pub(crate) const WAITS_MAX: usize = 512;
+/// How many connections there may be at once.
+pub(crate) const CONNECTIONS_MAX: usize = 1_024;
+/// How long nobody is let in after the system has had no room.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How many requests one connection may have open at once.
+pub(crate) const STREAMS_EACH: u32 = 128;
+/// How long the head of a request may take to come.
+pub(crate) const HEAD_WAIT: Duration = Duration::from_secs(30);
+/// How long what is being answered may go on when the server leaves.
+pub(crate) const LEAVE: Duration = Duration::from_secs(2);
+/// How long a stream goes on for somebody who has shown who they are; then they show it again.
+pub(crate) const STREAM_LIFE: Duration = Duration::from_secs(300);
+/// How soon somebody whose stream has ended comes again.
+pub(crate) const STREAM_AGAIN: Duration = Duration::from_millis(200);
 /// How many runs or events a page has, unless said otherwise.
 pub(crate) const PAGE: usize = 50;
 /// How many it has at most.

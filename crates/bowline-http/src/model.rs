@@ -10,6 +10,7 @@ mod problem;
 mod receipt;
 mod request;
 mod run;
+mod session;
 mod worker;
 
 pub use cause::{Failed, Why};
@@ -29,6 +30,7 @@ pub use run::{
     CancelState, ParentRun, ParkedState, PendingActivity, PendingChild, PendingTimer, Run,
     RunCount, RunEnded, RunList, RunSummary, RunTree,
 };
+pub use session::{LogInBody, Me};
 pub use worker::{WorkerList, WorkerQueue, WorkerSummary};
 
 /// A moment as text, if there is one.

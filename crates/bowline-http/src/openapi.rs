@@ -112,7 +112,7 @@ fn operation(route: &Route) -> Value {
         "summary": route.about,
         "parameters": parameters,
         "responses": responses,
-        "x-right": route.right.as_str(),
+        "x-right": route.right(),
     });
     if let Some(body) = &route.body {
         let content = json!({ "application/json": { "schema": reference(body) } });

@@ -48,6 +48,10 @@ impl IntoResponse for Refused {
         let mut response = (status, Json(&*self.0)).into_response();
         let kind = header::HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if status == StatusCode::UNAUTHORIZED {
+            let ask = header::HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, ask);
+        }
         // Whoever knows the request's id writes it in.
         response.extensions_mut().insert(self);
         response
@@ -67,6 +71,23 @@ pub(crate) fn named(response: Response, request_id: &str) -> Response {
         }
     }
     named
+}
+
+impl From<bowline_access::Refused> for Refused {
+    fn from(why: bowline_access::Refused) -> Self {
+        use bowline_access::Refused as Why;
+        let (status, code) = match &why {
+            why if why.is_unknown() => (StatusCode::UNAUTHORIZED, why.code()),
+            // Whoever is known may know that there is nothing.
+            Why::Unlisted => {
+                let detail = "there is nothing here, or not with this method";
+                return Self::new(StatusCode::NOT_FOUND, "no_such_route", detail);
+            }
+            Why::Unaudited => (StatusCode::SERVICE_UNAVAILABLE, why.code()),
+            _ => (StatusCode::FORBIDDEN, why.code()),
+        };
+        Self::new(status, code, why.to_string())
+    }
 }
 
 impl From<Error> for Refused {
@@ -128,6 +149,15 @@ fn todo(code: &str) -> &'static str {
         "query_failed" => "The run's code has no such answer; check the name and the input.",
         "not_ready" | "timed_out" => "See that a worker with this code runs, and ask again.",
         "not_under_these_rules" => "Runs of an SDK do not know this; cancel the whole run instead.",
+        "credentials_missing" => "Send an API key or a token as `authorization: Bearer ...`.",
+        "credentials_bad" => "Use another API key or token; this one may be over.",
+        "forbidden" | "not_yours" => {
+            "Ask whoever runs this server for the right that the answer names."
+        }
+        "unconfirmed" => "Narrow the filter, or let whoever runs this server raise the limit.",
+        "foreign_origin" => "Open the console at this server's own address, and ask from there.",
+        "unaudited" => "Make room for the audit log; see the log of the process.",
+        "not_needed" => "Go on: no log-in is asked for.",
         "namespace_taken" => "Use another name.",
         "busy" | "unknown" | "conflict" => "Ask again, with the same Idempotency-Key.",
         "shutting_down" | "shut" | "fenced" => "Ask again: another process has the store now.",

@@ -8,4 +8,5 @@ pub(crate) mod list;
 pub(crate) mod place;
 pub(crate) mod receipt;
 pub(crate) mod run;
+pub(crate) mod session;
 pub(crate) mod start;

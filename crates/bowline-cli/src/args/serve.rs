@@ -64,7 +64,8 @@ pub(crate) struct Options {
     /// [default: 127.0.0.1:7233]
     #[arg(long, env = "BOWLINE_LISTEN", value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
-    /// The address for /healthz, /readyz and /metrics, or `off`. [default: 127.0.0.1:8233]
+    /// The address for the console, its API, /healthz, /readyz and /metrics, or `off`.
+    /// [default: 127.0.0.1:8233]
     #[arg(long, env = "BOWLINE_HTTP", value_name = "ADDRESS")]
     pub(crate) http: Option<Http>,
     /// The namespace that runs live in, as clients must name it. [default: default]

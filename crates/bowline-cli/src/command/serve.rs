@@ -17,13 +17,14 @@ pub(crate) async fn run(settings: Settings, print: Printer) -> Result<ExitCode> 
     let mut stop = Stop::listen()?;
     let mut server = compose::server(&settings).await?;
     let (address, namespace) = (server.sdk.address, &settings.namespace);
-    let http = server.http.as_ref().map(|(address, _)| *address);
+    let http = server.http.as_ref();
+    let http = http.map(|http| (http.address, if http.is_encrypted { "https" } else { "http" }));
     let place = &settings.site.place;
     print.line(
         || match http {
-            Some(http) => format!(
-                "listening on {address} for namespace {namespace:?}, on {http} for health and \
-                 metrics; the store is {place}"
+            Some((http, scheme)) => format!(
+                "listening on {address} for namespace {namespace:?}; the console is at \
+                 {scheme}://{http}/; the store is {place}"
             ),
             None => {
                 format!("listening on {address} for namespace {namespace:?}; the store is {place}")
@@ -31,7 +32,7 @@ pub(crate) async fn run(settings: Settings, print: Printer) -> Result<ExitCode> 
         },
         json!({
             "listening": address.to_string(),
-            "http": http.map(|http| http.to_string()),
+            "http": http.map(|(http, _)| http.to_string()),
             "namespace": namespace,
             "store": place.to_string(),
         }),

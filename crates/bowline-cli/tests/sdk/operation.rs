@@ -1,7 +1,7 @@
 //! What those see who run the server: health, metrics, and an end that nobody notices.
 
 use std::{
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
 };
 
@@ -27,7 +27,7 @@ fn health_and_metrics_are_served() {
     for (path, says) in [("/healthz", "ok"), ("/readyz", "ready")] {
         let (status, rest) = get(&server.http, path);
         assert_eq!(status, "HTTP/1.1 200 OK", "{path}");
-        assert!(rest.ends_with(&format!("{says}\n")), "{rest}");
+        assert!(rest.contains(&format!("\"state\":\"{says}\"")), "{rest}");
     }
     let (_, page) = get(&server.http, "/metrics");
     assert!(page.contains("text/plain; version=0.0.4"), "{page}");
@@ -40,6 +40,33 @@ fn health_and_metrics_are_served() {
     let started = "bowline_calls_total{method=\"StartWorkflowExecution\",code=\"OK\"}";
     assert_eq!(count(started), Ok(1));
     assert_eq!(get(&server.http, "/nothing").0, "HTTP/1.1 404 Not Found");
+}
+
+/// A run that was started over HTTP is worked on by an SDK's worker, which reads its input, and its
+/// end is told to whoever looks on.
+#[test]
+fn a_run_of_the_http_api_is_worked_on_by_an_sdk() {
+    let Some(interpreter) = python::interpreter() else { return };
+    let server = Server::start();
+    let mut worker = python::start(&interpreter, "worker.py", &[&server.address]);
+    worker.hears("working");
+    let at = "/api/v1/namespaces/default";
+    let send = |head: &str, body: &str| {
+        let mut connection = TcpStream::connect(&server.http).expect("it listens");
+        let kind = "host: localhost\r\nconnection: close\r\ncontent-type: application/json";
+        let length = body.len();
+        let text = format!("{head} HTTP/1.1\r\n{kind}\r\ncontent-length: {length}\r\n\r\n{body}");
+        connection.write_all(text.as_bytes()).expect("it reads");
+        BufReader::new(connection)
+    };
+    let mut news = send(&format!("GET {at}/events"), "").lines().map(|line| line.expect("text"));
+    news.by_ref().find(|line| line.contains("event: live")).expect("the stream begins");
+    let run = r#"{ "type": "Hello", "id": "over-http", "queue": "sdk", "input": "world" }"#;
+    let mut answer = send(&format!("POST {at}/runs"), run).lines();
+    assert_eq!(answer.next().expect("a line").expect("text"), "HTTP/1.1 201 Created");
+    news.find(|line| line.contains("\"state\":\"completed\"")).expect("it ends");
+    let (_, page) = get(&server.http, &format!("{at}/runs/over-http"));
+    assert!(page.contains("Hello, world!"), "{page}");
 }
 
 /// The server is told to end while runs are under way, and starts again, three times. Its worker

@@ -21,7 +21,7 @@ const AT_ONCE = 6;
 const input = (/** @type {string} */ name, /** @type {object} */ more = {}) =>
   h('input', { name, autocomplete: 'off', spellcheck: 'false', ...more });
 
-const asWhom = () => field('Your name', input('by', { value: me.name, placeholder: 'console' }),
+const asWhom = () => !me.who && field('Your name', input('by', { value: me.name, placeholder: 'console' }),
   'Stands in the cause, where nobody is logged in.');
 
 /** @param {FormData} form @param {string} name */
@@ -29,8 +29,8 @@ const said = (form, name) => String(form.get(name) ?? '').trim();
 
 /** @param {FormData} form */
 function who(form) {
-  me.name = said(form, 'by');
-  return me.name || 'console';
+  if (!me.who) me.name = said(form, 'by');
+  return me.by;
 }
 
 /** @param {FormData} form @param {string} name */
@@ -59,7 +59,7 @@ export function start(ns, like = {}) {
   send: async (form) => {
     /** @type {import('../types').StartedRun} */
     const run = await tell(ns, 'runs', { type: said(form, 'type'), id: said(form, 'id'),
-      queue: said(form, 'queue'), input: jsonOf(form, 'input'), by: me.name || 'console' });
+      queue: said(form, 'queue'), input: jsonOf(form, 'input'), by: me.by });
     go(toRun(ns, run));
   } });
 }
@@ -70,7 +70,7 @@ export function signal(ns, run) {
     field('Signal', input('name', { required: true })), jsonField()],
   send: async (form) => {
     await tell(ns, `${exact(run.run)}/signal`, { name: said(form, 'name'),
-      input: jsonOf(form, 'input'), by: me.name || 'console' });
+      input: jsonOf(form, 'input'), by: me.by });
     toast('The signal is stored; the run reads it with its next turn.');
   } });
 }
@@ -87,7 +87,7 @@ function converse(ns, run, verb) {
       const body = { name: said(form, 'name'), input: jsonOf(form, 'input') };
       /** @type {import('../types').UpdateAnswered} */
       const told = await tell(ns, `${exact(run.run)}/${verb}`,
-        isQuery ? body : { ...body, by: me.name || 'console' });
+        isQuery ? body : { ...body, by: me.by });
       fill(answer, told.stage && h('p', null, `The update is ${told.stage}.`),
         dataView(told.answer, 'Answer'), failureView(told.failure),
         !told.answer && !told.failure && h('p', { class: 'faint' }, 'The answer has no value.'));

@@ -1,7 +1,7 @@
 //! What is said to a run's code: signals, queries and updates.
 
 use axum::{Json, http::StatusCode};
-use bowline_core::{Address, Rules, Signal, UpdateAnswer, UpdateRequest, UpdateStage};
+use bowline_core::{Rules, Signal, UpdateAnswer, UpdateRequest, UpdateStage};
 use bowline_engine::{Error, QueryAnswer, Question, UpdateWait};
 
 use crate::{
@@ -28,10 +28,7 @@ pub(crate) async fn signal(
         external: None,
         wire: None,
     };
-    let to = match call.exact()? {
-        Some(run) => Address::Run(run),
-        None => Address::Current(call.engine.namespace(), call.workflow_id()?),
-    };
+    let to = call.address()?;
     let run = match head.rules.is_native() {
         true => call.engine.signal(to, signal).await?,
         false => call.engine.signal_counted(to, signal).await?,

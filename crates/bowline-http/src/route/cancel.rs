@@ -6,6 +6,7 @@ use axum::{
     Json,
     http::{HeaderMap, HeaderValue, StatusCode, header},
 };
+use bowline_access::Right;
 use bowline_core::{Address, Cause, EventId, Ladder, ReceiptId, Span, State, limits::SPAN_MAX};
 use bowline_engine::{CancelRequest, CancelledOne, store::Head};
 
@@ -22,11 +23,16 @@ type Accepted<T> = Result<(StatusCode, HeaderMap, Json<T>), Refused>;
 pub(crate) async fn cancel(call: Call, Body(body): Body<CancelBody>) -> Accepted<Asked> {
     let mut request = request(&call, body.reason, body.ladder, body.by)?;
     request.terminate_after = span("terminate_after_ms", body.terminate_after_ms)?;
+    if request.terminate_after.is_some() {
+        call.needs(Right::Terminate)?;
+    }
     let head = call.head().await?;
+    call.check_owner(head.run).await?;
     let met = met(&head);
-    let to = match call.exact()? {
-        Some(run) => Address::Run(run),
-        None => Address::Current(call.engine.namespace(), call.workflow_id()?),
+    // The very run whose owner was looked at, where that matters.
+    let to = match call.ticket.is_some() {
+        true => Address::Run(head.run),
+        false => call.address()?,
     };
     let receipt = call.engine.cancel(to, request).await?;
     accepted(&call, &head, met, Some(receipt))
@@ -97,6 +103,7 @@ async fn one(
 ) -> Accepted<CancelledTarget> {
     let request = request(&call, body.reason, body.ladder, body.by)?;
     let head = call.head().await?;
+    call.check_owner(head.run).await?;
     let (_, state) = call.engine.state(head.run).await?;
     let text = call.id("target");
     let has = |open: Open, number| open.iter().any(|(own, _)| *own == number);

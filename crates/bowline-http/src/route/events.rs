@@ -9,7 +9,7 @@ use std::{collections::VecDeque, convert::Infallible};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use bowline_core::RunId;
 use bowline_engine::{Engine, Error, store::Filter};
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt as _};
 
 use crate::{
     app::Held,
@@ -25,7 +25,7 @@ use crate::{
 pub(crate) async fn events(
     call: Call,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refused> {
-    let filter = call.filter()?;
+    let (filter, is_known) = (call.filter()?, call.ticket.is_some());
     let looker = call.app.feed().look();
     let now = looker.now();
     let mut waiting = VecDeque::new();
@@ -39,7 +39,8 @@ pub(crate) async fn events(
         }
     };
     if call.last_event.is_none() {
-        waiting.push_back(Event::default().event("live").id(now.text()).data("{}"));
+        let live = Event::default().event("live").id(now.text()).data("{}");
+        waiting.push_back(live.retry(limits::STREAM_AGAIN));
     }
     let onlooker = Onlooker {
         engine: call.engine,
@@ -54,6 +55,7 @@ pub(crate) async fn events(
         let event = onlooker.next().await;
         Some((Ok(event), onlooker))
     });
+    let events = events.take_until(Box::pin(Call::stream_life(is_known)));
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(limits::ALIVE)))
 }
 

@@ -22,6 +22,9 @@ pub(crate) async fn alive() -> Json<Health> {
 /// `GET /readyz`
 pub(crate) async fn ready(State(app): State<App>) -> Answer<Health> {
     let not = |why: String| Refused::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", why);
+    if app.options().is_open.as_ref().is_some_and(|is_open| !is_open()) {
+        return Err(not("shutting down".to_owned()));
+    }
     let filter = Filter { limit: 1, ..Filter::default() };
     match tokio::time::timeout(limits::PROBE, app.engine().find(filter)).await {
         Ok(Ok(_)) => Ok(health("ready")),

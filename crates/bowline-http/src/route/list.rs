@@ -1,7 +1,11 @@
 //! Many runs: lists, counts, and parked ones that are tried again.
 
 use axum::Json;
-use bowline_engine::store::{Filter, Page};
+use bowline_core::RunId;
+use bowline_engine::{
+    Error,
+    store::{Filter, Page},
+};
 
 use crate::{
     call::{Body, Call},
@@ -63,6 +67,36 @@ pub(crate) async fn retry_all(call: Call, Body(body): Body<RetryAllBody>) -> Ans
         return Err(Refused::invalid("only parked runs are tried again: leave status out"));
     }
     let filter = filter::read(&body.filter, call.engine.namespace())?;
-    let retried = call.engine.retry_all(filter).await? as u64;
+    let Some(ticket) = &call.ticket else {
+        let retried = call.engine.retry_all(filter).await? as u64;
+        return Ok(Json(Retried { retried }));
+    };
+    // As many as one may touch, and those that were counted.
+    let most = ticket.access().radius().0;
+    let runs = parked(&call, filter, most).await?;
+    ticket.check_radius(runs.len() as u64)?;
+    let mut retried = 0;
+    for run in runs {
+        match call.engine.retry(run).await {
+            Ok(()) => retried += 1,
+            Err(Error::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     Ok(Json(Retried { retried }))
+}
+
+/// The parked runs that a filter finds: all of them, or more than so many.
+async fn parked(call: &Call, filter: Filter, most: u64) -> Result<Vec<RunId>, Refused> {
+    let mut filter = Filter { parked: Some(true), limit: Page::LOOKS_MAX, ..filter };
+    let mut runs = Vec::new();
+    loop {
+        let page = call.engine.find(filter.clone()).await?;
+        let open = page.runs.iter().filter(|head| head.status.is_open());
+        runs.extend(open.map(|head| head.run));
+        filter.after = page.next;
+        if filter.after.is_none() || runs.len() as u64 > most {
+            return Ok(runs);
+        }
+    }
 }

@@ -29,5 +29,6 @@ pub(crate) async fn namespaces(call: Call) -> Answer<NamespaceList> {
         namespaces.push(NamespaceSummary { name: OWN.to_owned(), kept_ms, own: true });
         namespaces.sort_by(|a, b| a.name.cmp(&b.name));
     }
+    namespaces.retain(|space| call.may_see(&space.name));
     Ok(Json(NamespaceList { namespaces }))
 }

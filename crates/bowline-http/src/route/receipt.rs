@@ -11,7 +11,7 @@ use bowline_engine::{
     Engine,
     store::{Leftovers, Phase},
 };
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt as _};
 
 use crate::{
     app::Held,
@@ -75,13 +75,14 @@ pub(crate) async fn follow(
     call: Call,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refused> {
     let looker = call.app.feed().look();
-    let (id, _) = found(&call).await?;
+    let ((id, _), is_known) = (found(&call).await?, call.ticket.is_some());
     let follower =
         Follower { engine: call.engine, id, looker, told: None, is_over: false, _held: call.held };
     let events = stream::unfold(follower, async |mut follower| {
         let event = follower.next().await?;
         Some((Ok(event), follower))
     });
+    let events = events.take_until(Box::pin(Call::stream_life(is_known)));
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(limits::ALIVE)))
 }
 

@@ -5,6 +5,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use bowline_access::Right;
 use bowline_core::{
     Conflict, EventId, EventKind, Payload, Reuse, Rules, SearchField, Span, WorkflowStarted,
 };
@@ -43,12 +44,16 @@ impl Call {
 
 /// `POST runs`
 pub(crate) async fn start(call: Call, Body(body): Body<StartBody>) -> Result<Response, Refused> {
+    let conflict = conflict(body.on_conflict.as_deref())?;
+    if conflict == Conflict::TerminateExisting {
+        call.needs(Right::Terminate)?;
+    }
     let started = started(&call, &body)?;
     let (input, name) = (started.input.clone(), started.name.clone());
     let options = StartOptions {
         started,
         reuse: reuse(body.reuse.as_deref())?,
-        conflict: conflict(body.on_conflict.as_deref())?,
+        conflict,
         ..StartOptions::default()
     };
     let Started { run, is_new } = call.engine.start_or_find(options).await?;

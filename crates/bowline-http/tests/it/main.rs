@@ -4,5 +4,6 @@ mod bad;
 mod cancel;
 mod document;
 mod live;
+mod rights;
 mod run;
 mod world;

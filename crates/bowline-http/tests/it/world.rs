@@ -6,7 +6,7 @@ use bowline_core::{ActivitySpec, ChildSpec, Failure, Name, Payload, Queue};
 use bowline_engine::{
     Builder, Engine, QueueOptions, store::memory::MemoryStore, worker::registry::activity_fn,
 };
-use bowline_http::HttpOptions;
+use bowline_http::{Gate, HttpOptions};
 use bowline_replay::{Context, Ended};
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode, body::Bytes, body::Incoming, header::HeaderMap};
@@ -44,15 +44,18 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
 
 impl World {
     pub(crate) async fn new() -> Self {
+        Self::with(HttpOptions::default()).await
+    }
+
+    pub(crate) async fn with(options: HttpOptions) -> Self {
         let (began, held) = watch::channel(0);
         let engine = code(Engine::builder(Arc::new(MemoryStore::new())), began);
         let engine = engine.identity("worker").threads(2).start().await.expect("starts");
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("it has one");
-        let router = bowline_http::router(engine.clone(), HttpOptions::default());
-        let serving = tokio::spawn(async move {
-            axum::serve(listener, router).await.expect("it serves");
-        });
+        let router = bowline_http::router(engine.clone(), options);
+        let gate = Gate { listener, tls: None };
+        let serving = tokio::spawn(bowline_http::serve(gate, router, std::future::pending()));
         Self { engine, address, held, serving }
     }
 
