@@ -113,7 +113,7 @@ impl PostgresStore {
         let sender = queue::hint::sender();
         if shared.settings.hints {
             runtime.spawn(queue::hint::notify(shared.clone(), sender.clone()));
-            runtime.spawn(queue::hint::listen(shared.clone(), config, tls, sender.clone()));
+            runtime.spawn(queue::listen::listen(shared.clone(), config, tls, sender.clone()));
         }
         runtime.spawn(queue::hint::look_again(shared.clone()));
         runtime.spawn(queue::hint::poll(shared.clone()));

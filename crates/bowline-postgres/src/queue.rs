@@ -5,5 +5,6 @@ pub(crate) mod fate;
 pub(crate) mod fire;
 pub(crate) mod grace;
 pub(crate) mod hint;
+pub(crate) mod listen;
 pub(crate) mod member;
 pub(crate) mod sweep;

@@ -1,5 +1,5 @@
 //! Hints between processes: one notification for all that happened since the last one, sent by a
-//! connection of its own after the commits, never inside them.
+//! connection of its own after the commits, never inside them. Who listens is `listen.rs`.
 //!
 //! In:    hints of this process; notifications of others; time that passes.
 //! Out:   notifications; hints to whoever listens here.
@@ -7,7 +7,6 @@
 
 use std::{
     collections::BTreeSet,
-    future::poll_fn,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -18,13 +17,9 @@ use std::{
 use bowline_core::{AskId, Namespace, Queue, RunId, Time};
 use bowline_store::{Broadcast, Hint};
 use minicbor::{Decode, Encode};
-use tokio_postgres::{AsyncMessage, Config};
 
 use crate::{
-    connection::{
-        db::{Db, Outcome, Value},
-        tls::Tls,
-    },
+    connection::db::{Db, Outcome, Value},
     limits,
     queue::member,
     read::ask,
@@ -140,7 +135,7 @@ fn texts_of_all(sender: &str) -> Vec<String> {
 }
 
 /// The hints of a notification; none of one's own.
-fn read(sender: &str, text: &str) -> Vec<Hint> {
+pub(crate) fn read(sender: &str, text: &str) -> Vec<Hint> {
     let Some((from, notes)) = text.split_once(':') else { return vec![Hint::Everything] };
     if from == sender {
         return Vec::new();
@@ -213,73 +208,6 @@ pub(crate) async fn send_with(
     let sql = "SELECT pg_notify($1, text) FROM unnest($2::text[]) AS n (text)";
     db.rows(sql, &[&channel(shared), &texts]).await?;
     Ok(())
-}
-
-/// Listens, for as long as the store is open. Whoever comes back has missed something.
-pub(crate) async fn listen(shared: Arc<Shared>, config: Config, tls: Tls, sender: String) {
-    loop {
-        let _ = hear(&shared, &config, tls.clone(), &sender).await;
-        tokio::time::sleep(limits::LISTEN_AGAIN).await;
-    }
-}
-
-async fn hear(
-    shared: &Arc<Shared>,
-    config: &Config,
-    tls: Tls,
-    sender: &str,
-) -> Result<(), tokio_postgres::Error> {
-    let (client, mut connection) = config.connect(tls).await?;
-    tokio::spawn(hold(shared.clone(), client));
-    loop {
-        match poll_fn(|cx| connection.poll_message(cx)).await {
-            Some(Ok(AsyncMessage::Notification(note))) => {
-                pass_on(shared, read(sender, note.payload())).await;
-            }
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(error),
-            None => return Ok(()),
-        }
-    }
-}
-
-/// Has the connection listen, keeps it, and asks it now and then whether it is still there: one
-/// that only listens would not notice. Without this end of it the other one ends.
-async fn hold(shared: Arc<Shared>, client: tokio_postgres::Client) {
-    let listen = format!("LISTEN {}", channel(&shared));
-    let patience = shared.settings.patience;
-    let listening = tokio::time::timeout(patience, client.batch_execute(&listen)).await;
-    if !matches!(listening, Ok(Ok(()))) {
-        return;
-    }
-    // Whatever was said before went unheard.
-    shared.tell_here(BTreeSet::from([Hint::Everything]));
-    loop {
-        tokio::time::sleep(shared.settings.poll.max(Duration::from_secs(1))).await;
-        let asked = tokio::time::timeout(patience, client.simple_query("")).await;
-        if !matches!(asked, Ok(Ok(_))) || shared.is_closing() {
-            return;
-        }
-    }
-}
-
-async fn pass_on(shared: &Arc<Shared>, hints: Vec<Hint>) {
-    let answered = |hint: &Hint| match hint {
-        Hint::Answered(id) => Some(*id),
-        _ => None,
-    };
-    let ids: Vec<AskId> = hints.iter().filter_map(answered).collect();
-    if !ids.is_empty() {
-        let shared = shared.clone();
-        tokio::spawn(async move { ask::collect(&shared, Some(&ids)).await });
-    }
-    // Others have written to these runs.
-    for hint in &hints {
-        if let Hint::Inbox(run) | Hint::Changed(run) = hint {
-            shared.held.forget(*run);
-        }
-    }
-    shared.tell_here(hints.into_iter().collect());
 }
 
 /// Tells this process of what claims have passed over, a moment later.
