@@ -104,6 +104,18 @@ pub enum Command {
     },
     /// Says when the activity that `HoldOne` left was told.
     ToldOne,
+    /// Leaves this many activities that run until they are told, each of a run of its own.
+    HoldMany {
+        /// What their ids begin with.
+        name: String,
+        /// How many.
+        runs: u32,
+    },
+    /// Says how many such activities have begun here since a moment, and when.
+    HeldSince {
+        /// Microseconds since 1970.
+        since_us: f64,
+    },
 }
 
 /// What a peer says first.

@@ -70,6 +70,11 @@ pub fn won_at() -> Vec<Instant> {
     board().won.clone()
 }
 
+/// When activities began to wait.
+pub fn held_at() -> Vec<Instant> {
+    board().held.clone()
+}
+
 /// How many activities wait to be told, or waited.
 pub fn held_count() -> usize {
     board().held.len()

@@ -7,6 +7,7 @@ mod hello;
 mod mass;
 mod open;
 mod signal;
+mod takeover;
 mod tree;
 mod wide;
 
@@ -42,6 +43,8 @@ pub async fn run<S: System>(system: &Arc<S>, command: Command) -> Found {
         Command::HoldOne { id } => across::hold(system, id).await,
         Command::CancelOne { id } => across::cancel(system, id).await,
         Command::ToldOne => across::told().await,
+        Command::HoldMany { name, runs } => takeover::hold(system, name, runs).await,
+        Command::HeldSince { since_us } => Ok(takeover::held(since_us)),
     }
 }
 

@@ -23,7 +23,7 @@ mod write;
 use std::sync::Arc;
 
 use bowline_core::Epoch;
-use bowline_store::{Error, Result, Store};
+use bowline_store::{Error, Result, Store, suspect::Session};
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Pool, PoolBuilder, QueueMode, RecyclingMethod,
 };
@@ -31,11 +31,7 @@ use tokio::{runtime::Runtime, sync::mpsc};
 use tokio_postgres::Config;
 
 use crate::{
-    connection::{
-        past::Past,
-        session::{Session, Sessions},
-        tls::Tls,
-    },
+    connection::{past::Past, session::Sessions, tls::Tls},
     fault::shown,
     rows::known::KnownRuns,
     shared::Shared,
@@ -77,6 +73,7 @@ impl PostgresStore {
             config.application_name("bowline");
         }
         config.connect_timeout(settings.patience);
+        connection::session::keep_alive(&mut config);
         let threads = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("bowline-postgres")
@@ -196,6 +193,8 @@ fn pool(
             Box::pin(async move {
                 // A database that knows no such settings needs none.
                 let _ = client.batch_execute(connection::db::PLANS).await;
+                let _ = client.batch_execute(connection::session::KEPT).await;
+                let _ = client.batch_execute(connection::session::CHECKED).await;
                 client.batch_execute(&limits).await.map_err(HookError::Backend)
             })
         }));

@@ -81,8 +81,18 @@ pub(crate) const NOTIFY_AGAIN_MAX: Duration = Duration::from_secs(1);
 pub(crate) const ANALYZE_FROM: u64 = 500;
 /// How many times as many there are when it is told again.
 pub(crate) const ANALYZE_TIMES: u64 = 20;
-/// How long a process waits before it tries again to listen.
-pub(crate) const LISTEN_AGAIN: Duration = Duration::from_secs(1);
+/// The pause before a process tries again to listen; it doubles.
+pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(20);
+/// The longest of these pauses.
+pub(crate) const LISTEN_AGAIN_MAX: Duration = Duration::from_secs(1);
+/// How often a process looks whether the sessions of others are there.
+pub(crate) const WATCH: Duration = Duration::from_millis(250);
+/// How often it looks whether there are others, while there are none.
+pub(crate) const WATCH_ALONE: Duration = Duration::from_secs(1);
+/// How many others each process watches, so that several may die at once.
+pub(crate) const WATCHED: i64 = 3;
+/// How long the session that listens may take for an answer before it is taken for lost.
+pub(crate) const WATCH_PATIENCE: Duration = Duration::from_secs(5);
 /// How often a question that waits is looked at, should word of its answer be lost.
 pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How long processes that start at once wait for each other to bring the tables up to date.

@@ -8,3 +8,4 @@ pub(crate) mod hint;
 pub(crate) mod listen;
 pub(crate) mod member;
 pub(crate) mod sweep;
+pub(crate) mod watch;

@@ -17,6 +17,13 @@ pub struct Settings {
     /// Whether processes tell each other what happened. Without it, everybody finds out by
     /// looking now and then: later, and with the same result.
     pub hints: bool,
+    /// Whether processes watch each other's sessions: then one that was killed is given up within
+    /// about a second, and not when its lease has run out. So is one that is cut off from the
+    /// database, while others are not: its code may run on beside that of its successor, until it
+    /// hears of it or its own lease is over. Needs `hints`, sessions of its own in the database (a
+    /// pooler of transactions has none), and the right to see those of the others, which whoever
+    /// connects as the same role has. Where one of these is missing, leases alone count.
+    pub sessions: bool,
     /// How often everything is looked at, in case a hint was lost.
     pub poll: Duration,
     /// How long a group of calls waits for rows that somebody else's transaction has locked. Then
@@ -33,6 +40,7 @@ impl Default for Settings {
             connections: 8,
             lanes: 4,
             hints: true,
+            sessions: true,
             poll: Duration::from_secs(5),
             locks: Duration::from_millis(100),
             patience: Duration::from_secs(30),

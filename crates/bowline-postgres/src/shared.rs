@@ -10,7 +10,7 @@ use std::{
 };
 
 use bowline_core::{Epoch, Time};
-use bowline_store::{Hint, Listeners};
+use bowline_store::{Hint, Listeners, suspect::Session};
 use deadpool_postgres::Pool;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -72,6 +72,10 @@ pub(crate) struct Shared {
     fence: AtomicU64,
     woken: AtomicI64,
     member: Mutex<Option<(Epoch, Duration)>>,
+    /// The session by which others know that this process lives.
+    session: Mutex<Option<Session>>,
+    /// That leases alone count was said.
+    pub(crate) unwatched: AtomicBool,
     /// Before the last call that is known to have extended the lease of a member.
     contact: Mutex<Option<(Epoch, Instant)>>,
     /// Nothing new is begun.
@@ -132,6 +136,8 @@ impl Shared {
             fence: AtomicU64::new(0),
             woken: AtomicI64::new(i64::MIN),
             member: Mutex::default(),
+            session: Mutex::default(),
+            unwatched: AtomicBool::new(false),
             contact: Mutex::default(),
             stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
@@ -280,6 +286,25 @@ impl Shared {
 
     pub(crate) fn member(&self) -> Option<(Epoch, Duration)> {
         *self.member.lock()
+    }
+
+    /// The session by which others know that this process lives, if it has one.
+    pub(crate) fn session(&self) -> Option<Session> {
+        *self.session.lock()
+    }
+
+    pub(crate) fn set_session(&self, session: Session) {
+        *self.session.lock() = Some(session);
+    }
+
+    /// A session is over; true if it was the one that counts.
+    pub(crate) fn end_session(&self, session: Session) -> bool {
+        let mut own = self.session.lock();
+        let is_own = *own == Some(session);
+        if is_own {
+            *own = None;
+        }
+        is_own
     }
 
     pub(crate) fn lease(&self, epoch: Epoch, lease: Duration) {

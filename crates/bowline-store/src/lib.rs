@@ -27,6 +27,7 @@ pub mod conformance;
 pub mod memory;
 pub mod ready;
 pub mod stored;
+pub mod suspect;
 
 use std::{future::Future, pin::Pin};
 

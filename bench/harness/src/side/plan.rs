@@ -23,6 +23,8 @@ pub(super) enum Shape {
     Idle { seconds: u32 },
     /// Runs are left waiting, the process is killed, and another one goes on.
     Recover { runs: u32 },
+    /// Runs are left working in three processes, one is killed, and the others go on with its part.
+    Takeover { runs: u32 },
     /// A long run is left (six events per step here), the process ends, and another one goes on
     /// with it.
     Cold { steps: u32 },
@@ -69,6 +71,7 @@ pub(super) fn workloads(is_small: bool) -> Vec<Workload> {
         ("wait-100000", Shape::Wait { runs: size(100_000, 30) }),
         ("idle", Shape::Idle { seconds: size(20, 1) }),
         ("recover-10000", Shape::Recover { runs: size(10_000, 20) }),
+        ("takeover-10000", Shape::Takeover { runs: size(10_000, 30) }),
         ("cold-10000-events", Shape::Cold { steps: size(1_667, 20) }),
     ];
     all.extend(outside.map(|(name, shape)| Workload { name: name.to_owned(), shape }));

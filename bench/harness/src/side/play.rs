@@ -2,8 +2,10 @@
 
 use std::{
     path::Path,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
+
+use anyhow::anyhow;
 
 use crate::{Command, Hello, Metrics, Spread, Trouble, process};
 
@@ -29,6 +31,8 @@ const FIRST_RUNS: u32 = 100;
 /// How long a process must be nearly idle before memory is read, and how long that may take.
 const CALM: Duration = Duration::from_millis(500);
 const CALM_LIMIT: Duration = Duration::from_secs(60);
+/// How often processes are asked what they have taken over; when they did so, they know.
+const TAKEN_OVER: Duration = Duration::from_millis(50);
 
 /// Plays it.
 pub(super) fn play(stage: &Stage<'_>, shape: &Shape) -> Result<(Hello, Metrics), Trouble> {
@@ -40,6 +44,7 @@ pub(super) fn play(stage: &Stage<'_>, shape: &Shape) -> Result<(Hello, Metrics),
         Shape::Wait { runs } => wait(&mut peer, *runs)?,
         Shape::Idle { seconds } => idle(&peer, *seconds),
         Shape::Recover { runs } => return Ok((hello, recover(stage, peer, *runs)?)),
+        Shape::Takeover { runs } => return Ok((hello, takeover(stage, peer, *runs)?)),
         Shape::Cold { steps } => return Ok((hello, cold(stage, peer, *steps)?)),
     };
     peer.leave();
@@ -144,6 +149,50 @@ fn recover(stage: &Stage<'_>, mut peer: Peer, runs: u32) -> Result<Metrics, Trou
         [("ready_ms", ready), ("first_ms", after("first_ms")), ("all_ms", after("all_ms"))];
     peer.leave();
     Ok(metrics.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+/// Three processes on one store, each with its part of the runs; from the kill of the first until the
+/// others run what it had run.
+fn takeover(stage: &Stage<'_>, mut first: Peer, runs: u32) -> Result<Metrics, Trouble> {
+    if stage.entry.client_mode.is_none() {
+        return Err(Trouble::cannot("a second process cannot have the store"));
+    }
+    let part = runs.div_ceil(3);
+    let mut others = [stage.start()?, stage.start()?];
+    let hold = |name: &str| Command::HoldMany { name: name.to_owned(), runs: part };
+    first.ask(&hold("first"))?;
+    for (number, other) in others.iter_mut().enumerate() {
+        other.ask(&hold(&format!("other-{number}")))?;
+        calm(other);
+    }
+    let since_us = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64() * 1e6;
+    let killed = Instant::now();
+    first.kill();
+    let (mut began, mut ended) = (f64::MAX, 0.0_f64);
+    loop {
+        let mut held = 0.0;
+        for other in &mut others {
+            let found = other.ask(&Command::HeldSince { since_us })?;
+            let of = |name: &str| found.get(name).copied();
+            held += of("held").unwrap_or_default();
+            began = began.min(of("first_us").unwrap_or(f64::MAX));
+            ended = ended.max(of("last_us").unwrap_or_default());
+        }
+        if held >= f64::from(part) {
+            break;
+        }
+        if killed.elapsed() > stage.limit {
+            return Err(anyhow!("{held} of {part} go on after {:?}", stage.limit).into());
+        }
+        std::thread::sleep(TAKEN_OVER);
+    }
+    others.into_iter().for_each(Peer::kill);
+    let since = |at: f64| (at - since_us) / 1_000.0;
+    Ok(Metrics::from([
+        ("first_ms".into(), since(began)),
+        ("all_ms".into(), since(ended)),
+        ("taken".into(), f64::from(part)),
+    ]))
 }
 
 fn cold(stage: &Stage<'_>, mut peer: Peer, steps: u32) -> Result<Metrics, Trouble> {

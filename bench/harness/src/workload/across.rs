@@ -41,6 +41,6 @@ pub(super) async fn told() -> Found {
 }
 
 /// Microseconds since 1970; a 64-bit float has room for them.
-fn clock() -> f64 {
+pub(super) fn clock() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1e6
 }

@@ -21,6 +21,7 @@ mod skew;
 mod soak;
 mod standby;
 mod storm;
+mod takeover;
 mod tls;
 mod unseen;
 mod verify;

@@ -32,12 +32,14 @@ async fn a_database_that_comes_and_goes_stops_nothing_and_loses_nothing() {
     let mut schema = Schema::at(&cluster.url());
     schema.life.lease = LEASE;
     let mut team = Team::up(&schema, 0xd0c).await;
+    let openings = schema.openings().await;
     for outage in 0..OUTAGES * longer() {
         team.work(15, LEASE / 3).await;
         let how = [Stop::Fast, Stop::Immediate, Stop::Kill][outage % 3];
         cluster.down(how);
         cluster.up();
     }
+    assert_eq!(schema.openings().await, openings, "nobody was missed by a session that ended");
     let long = SystemClock::default().now();
     outlast_the_lease(&mut cluster, &schema, &mut team).await;
     let stolen = schema.rows("members WHERE state = 2").await;

@@ -29,6 +29,11 @@ const STEPS: &[Migration] = &[
     Migration { version: 5, name: "chains", sql: include_str!("../../migrations/0005_chains.sql") },
     Migration { version: 6, name: "unseen", sql: include_str!("../../migrations/0006_unseen.sql") },
     Migration { version: 7, name: "parked", sql: include_str!("../../migrations/0007_parked.sql") },
+    Migration {
+        version: 8,
+        name: "sessions",
+        sql: include_str!("../../migrations/0008_sessions.sql"),
+    },
 ];
 
 /// The version that this build knows.

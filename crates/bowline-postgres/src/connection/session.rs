@@ -20,14 +20,37 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bowline_store::suspect::Session;
 use deadpool_postgres::{ClientWrapper, StatementCache};
 use parking_lot::Mutex;
+use tokio_postgres::Config;
 
 use crate::{
     connection::db::{Db, Outcome},
     fault::Fault,
     limits,
 };
+
+/// A session whose client is on a host that is gone ends soon.
+pub(crate) const KEPT: &str = "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; \
+    SET tcp_keepalives_count = 3";
+
+/// The same, where something was sent that the host does not acknowledge. Only for the session that
+/// listens: an answer that a process does not read because it stands still is worth waiting for.
+pub(crate) const ACKNOWLEDGED: &str = "SET tcp_user_timeout = 11000";
+
+/// A statement whose client is gone ends soon.
+pub(crate) const CHECKED: &str = "SET client_connection_check_interval = 1000";
+
+/// What is asked of the own system, unless the URL says otherwise: who is connected to a server that
+/// is gone notices.
+pub(crate) fn keep_alive(config: &mut Config) {
+    if config.get_keepalives_interval().is_none() && config.get_keepalives_retries().is_none() {
+        config.keepalives_idle(Duration::from_secs(5));
+        config.keepalives_interval(Duration::from_secs(2));
+        config.keepalives_retries(3);
+    }
+}
 
 /// Which session this is: the process that serves it, and since when, in microseconds.
 pub(crate) const SESSION: &str = "SELECT pid::int8, \
@@ -39,13 +62,6 @@ const END: &str = "SELECT pg_terminate_backend(a.pid) \
     FROM unnest($1::int8[], $2::int8[]) AS w (pid, since) \
     JOIN pg_stat_activity a ON a.pid = w.pid \
     AND (extract(epoch FROM a.backend_start) * 1000000)::int8 = w.since";
-
-/// As its server knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Session {
-    pub(crate) process: i64,
-    pub(crate) since: i64,
-}
 
 #[derive(Default)]
 pub(crate) struct Sessions {
@@ -120,7 +136,7 @@ impl Sessions {
 }
 
 /// Whether the server does not let us, or does not know what we mean.
-fn is_refused(fault: &Fault) -> bool {
+pub(crate) fn is_refused(fault: &Fault) -> bool {
     let begins = |code: &str| code.starts_with("42");
     matches!(fault, Fault::Sql(error) if error.code().is_some_and(|code| begins(code.code())))
 }

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bowline_core::{AskId, Namespace, Queue, RunId, Time};
+use bowline_core::{AskId, Epoch, Namespace, Queue, RunId, Time};
 use bowline_store::{Broadcast, Hint};
 use minicbor::{Decode, Encode};
 
@@ -255,11 +255,12 @@ pub(crate) async fn keep_alive(shared: Arc<Shared>) {
     }
 }
 
-async fn still_there(shared: &Shared, epoch: bowline_core::Epoch, lease: Duration) -> Outcome<()> {
+/// Says so once.
+pub(crate) async fn still_there(shared: &Shared, epoch: Epoch, lease: Duration) -> Outcome<()> {
     let lent = shared.lend_aside().await?;
     let db = Db::own(&lent, shared);
     let since = Instant::now();
-    let alive = member::extend(db, epoch, lease).await?;
+    let alive = member::extend(shared, &lent, epoch, lease).await?;
     if alive {
         shared.in_contact(epoch, since);
     }

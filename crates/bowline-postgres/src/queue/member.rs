@@ -8,12 +8,12 @@ mod report;
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use bowline_core::{ControlQueue, Epoch, EventId, Holder, RunId};
-use bowline_store::{AttemptHit, Error, Hint, Join, Joined, Renewal, Renewed};
+use bowline_store::{AttemptHit, Error, Hint, Join, Joined, Renewal, Renewed, suspect::Session};
 
 use self::report::Report;
 use crate::{
     connection::{
-        db::{Db, Outcome, Value},
+        db::{Db, Lent, Outcome, Value},
         nonce,
     },
     limits,
@@ -54,8 +54,11 @@ pub(crate) async fn join(shared: &Shared, join: &Join) -> Outcome<Joined> {
     let (pid, started) =
         (process.map(|own| i64::from(own.pid)), process.map(|own| int(own.started)));
     let (identity, drawn) = (join.identity.as_str(), nonce::draw());
-    let values: [Value<'_>; 10] =
-        [&identity, &lease, &again, &host, &boot, &pid, &started, &drawn, &before, &over];
+    let (session, begun) = columns(shared.session());
+    let values: [Value<'_>; 12] = [
+        &identity, &lease, &again, &host, &boot, &pid, &started, &drawn, &before, &over, &session,
+        &begun,
+    ];
     let rows = db.change(&enter(), &values).await?;
     let row = rows.first().ok_or_else(|| Error::Backend("no epoch was given".into()))?;
     let epoch = Epoch(number(row, 0)?);
@@ -75,11 +78,11 @@ fn enter() -> String {
              OR origin = (SELECT origin FROM @members WHERE epoch = $9::int8))) \
          INSERT INTO @members \
          (epoch, identity, state, lease, joined_at, renewed_at, contact_since, \
-         origin, host, boot, pid, started) \
+         origin, host, boot, pid, started, session, session_since) \
          SELECT value, $1, 0, $2::float8 * interval '1 microsecond', \
          clock_timestamp(), clock_timestamp(), clock_timestamp(), \
          coalesce((SELECT origin FROM @members WHERE epoch = $3::int8), $3::int8, value), \
-         $4, $5, $6, $7 FROM next RETURNING epoch",
+         $4, $5, $6, $7, $11, $12 FROM next RETURNING epoch",
         nonce::EPOCH
     )
 }
@@ -95,19 +98,38 @@ fn micros(lease: std::time::Duration) -> f64 {
 pub(crate) const RENEW: &str = "UPDATE @members SET contact_since = CASE \
         WHEN clock_timestamp() > renewed_at + lease / 2 THEN clock_timestamp() \
         ELSE contact_since END, \
-    renewed_at = clock_timestamp(), lease = $2::float8 * interval '1 microsecond' \
+    renewed_at = clock_timestamp(), lease = $2::float8 * interval '1 microsecond', \
+    session = $3::int8, session_since = $4::int8 \
     WHERE epoch = $1 AND state = 0 RETURNING 1";
 
-pub(crate) async fn extend(db: Db<'_>, epoch: Epoch, lease: std::time::Duration) -> Outcome<bool> {
-    let extended = db.change(RENEW, &[&int(epoch.0), &micros(lease)]).await?;
-    Ok(!extended.is_empty())
+/// Says that a member lives, and by which session others may know.
+pub(crate) async fn extend(
+    shared: &Shared,
+    lent: &Lent,
+    epoch: Epoch,
+    lease: std::time::Duration,
+) -> Outcome<bool> {
+    loop {
+        let own = shared.session();
+        let (session, begun) = columns(own);
+        let values: [Value<'_>; 4] = [&int(epoch.0), &micros(lease), &session, &begun];
+        let extended = Db::own(lent, shared).change(RENEW, &values).await?;
+        // What was written late must not stand: nobody would know this process by it.
+        if extended.is_empty() || shared.session() == own {
+            return Ok(!extended.is_empty());
+        }
+    }
+}
+
+fn columns(session: Option<Session>) -> (Option<i64>, Option<i64>) {
+    session.map(|session| (session.process, session.since)).unzip()
 }
 
 pub(crate) async fn renew(shared: &Arc<Shared>, renewal: &Renewal) -> Outcome<Renewed> {
     let epoch = renewal.epoch;
     let lent = shared.lend().await?;
     let since = Instant::now();
-    if !extend(Db::own(&lent, shared), epoch, renewal.lease).await? {
+    if !extend(shared, &lent, epoch, renewal.lease).await? {
         return Err(Error::Fenced.into());
     }
     shared.in_contact(epoch, since);

@@ -14,6 +14,7 @@ mod open;
 mod place;
 mod proxy;
 mod rejoin;
+mod session;
 mod spoilt;
 mod takeover;
 mod transaction;

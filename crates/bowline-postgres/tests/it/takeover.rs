@@ -66,9 +66,9 @@ fn starting_in(uuid: u128, queue: Queue) -> Posting {
     }))
 }
 
-struct Member {
-    store: PostgresStore,
-    epoch: Epoch,
+pub(crate) struct Member {
+    pub(crate) store: PostgresStore,
+    pub(crate) epoch: Epoch,
 }
 
 impl Member {
@@ -77,13 +77,17 @@ impl Member {
     }
 
     fn join_with(place: &Place, settings: Settings) -> Self {
-        let store = PostgresStore::open_with(&place.url(), settings).expect("it opens");
-        let join = Join::new("test", LEASE, now());
+        Self::join_at(&place.url(), settings, LEASE)
+    }
+
+    pub(crate) fn join_at(url: &str, settings: Settings, lease: Duration) -> Self {
+        let store = PostgresStore::open_with(url, settings).expect("it opens");
+        let join = Join::new("test", lease, now());
         let epoch = wait(store.join(join)).expect("it may enter").epoch;
         Self { store, epoch }
     }
 
-    fn claim(&self) -> Result<Vec<ClaimedRun>, Error> {
+    pub(crate) fn claim(&self) -> Result<Vec<ClaimedRun>, Error> {
         wait(self.store.claim_runs(ClaimRuns {
             epoch: self.epoch,
             namespace: NAMESPACE,
@@ -108,7 +112,7 @@ impl Member {
         }
     }
 
-    fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         let (epoch, now) = (self.epoch, now());
         let sweep = Sweep { epoch, now, limit: 100, retention: Vec::new(), presume: None };
         wait(self.store.sweep(sweep)).expect("it is alive");
@@ -154,14 +158,14 @@ impl Member {
         left.attempts.iter().filter(|line| line.leaked).count()
     }
 
-    fn start(&self, uuid: u128) {
+    pub(crate) fn start(&self, uuid: u128) {
         let posted = wait(self.store.post(vec![starting(uuid)])).remove(0);
         assert!(matches!(posted, Ok(Posted::Started(_))), "{posted:?}");
     }
 }
 
 /// Waits for hints until something is so.
-fn until(member: &Member, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(member: &Member, mut is_so: impl FnMut() -> bool) {
     let mut hints = member.store.watch();
     look_until("it never came to be so", || {
         let is_so = is_so();
@@ -175,7 +179,10 @@ fn until(member: &Member, mut is_so: impl FnMut() -> bool) {
 #[test]
 fn a_silent_member_is_given_up_and_its_runs_go_on() {
     let place = Place::new();
-    let (dead, other) = (Member::join(&place), Member::join(&place));
+    let mut settings = place.settings();
+    // By its lease alone.
+    settings.sessions = false;
+    let (dead, other) = (Member::join_with(&place, settings), Member::join(&place));
     dead.start(1);
     assert_eq!(dead.claim().expect("alive").len(), 1);
     assert!(other.claim().expect("alive").is_empty(), "somebody holds it");

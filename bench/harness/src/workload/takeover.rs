@@ -1,0 +1,61 @@
+//! `takeover`: several processes have runs with running activities, one of them is killed, and the
+//! others begin its activities anew. The harness puts their parts together by the machine's clock.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use anyhow::anyhow;
+
+use super::{Found, across::clock};
+use crate::{Metrics, System, Trouble, Work, probe};
+
+const LANES: u32 = 64;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Starts runs whose activities run until they are told, and returns when all of them run here.
+pub(super) async fn hold<S: System>(system: &Arc<S>, name: String, runs: u32) -> Found {
+    probe::reset();
+    let next = Arc::new(AtomicU32::new(0));
+    let lanes = (0..LANES).map(|_| {
+        let (system, next, name) = (system.clone(), next.clone(), name.clone());
+        tokio::spawn(async move {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= runs {
+                    return Ok::<(), Trouble>(());
+                }
+                system.start(format!("{name}-{number}"), Work::Hold).await?;
+            }
+        })
+    });
+    for lane in lanes.collect::<Vec<_>>() {
+        lane.await??;
+    }
+    match tokio::time::timeout(PATIENCE, probe::until_held(runs as usize)).await {
+        Ok(()) => Ok(Metrics::new()),
+        Err(_) => {
+            let held = probe::held_count();
+            Err(anyhow!("{held} of {runs} activities have begun here within {PATIENCE:?}").into())
+        }
+    }
+}
+
+/// How many activities have begun here since a moment: the first and the last of them.
+pub(super) fn held(since_us: f64) -> Metrics {
+    let now = clock();
+    let begun = probe::held_at().into_iter().map(|at| now - at.elapsed().as_secs_f64() * 1e6);
+    let mut metrics = Metrics::from([("held".into(), 0.0)]);
+    for at in begun.filter(|at| *at > since_us) {
+        *metrics.entry("held".into()).or_default() += 1.0;
+        let first = metrics.entry("first_us".into()).or_insert(at);
+        *first = first.min(at);
+        let last = metrics.entry("last_us".into()).or_insert(at);
+        *last = last.max(at);
+    }
+    metrics
+}
