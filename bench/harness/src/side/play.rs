@@ -151,8 +151,8 @@ fn recover(stage: &Stage<'_>, mut peer: Peer, runs: u32) -> Result<Metrics, Trou
     Ok(metrics.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
-/// Three processes on one store, each with its part of the runs; from the kill of the first until the
-/// others run what it had run.
+/// Three processes on one store, each with its part of the runs; from the kill of the first until
+/// the others run what it had run.
 fn takeover(stage: &Stage<'_>, mut first: Peer, runs: u32) -> Result<Metrics, Trouble> {
     if stage.entry.client_mode.is_none() {
         return Err(Trouble::cannot("a second process cannot have the store"));

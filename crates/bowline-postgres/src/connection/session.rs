@@ -42,8 +42,8 @@ pub(crate) const ACKNOWLEDGED: &str = "SET tcp_user_timeout = 11000";
 /// A statement whose client is gone ends soon.
 pub(crate) const CHECKED: &str = "SET client_connection_check_interval = 1000";
 
-/// What is asked of the own system, unless the URL says otherwise: who is connected to a server that
-/// is gone notices.
+/// What is asked of the own system, unless the URL says otherwise: who is connected to a server
+/// that is gone notices.
 pub(crate) fn keep_alive(config: &mut Config) {
     if config.get_keepalives_interval().is_none() && config.get_keepalives_retries().is_none() {
         config.keepalives_idle(Duration::from_secs(5));

@@ -24,7 +24,7 @@ use crate::{
     limits,
     queue::{
         hint::{self, channel, read},
-        watch::{Kept, Watch},
+        watch::{Watch, Watched},
     },
     read::ask,
     shared::Shared,
@@ -106,7 +106,7 @@ async fn is_over(shared: &Shared, client: &Client, watch: Watch) -> bool {
     let kept = watch.keep(shared, client).await;
     // And before it ends: it is missed from then on.
     over(shared, session).await;
-    kept == Kept::Lost
+    kept == Watched::Lost
 }
 
 /// The session by which others knew that this process lives is over: they are told not to miss it.
@@ -116,8 +116,8 @@ async fn over(shared: &Shared, session: Session) {
     }
 }
 
-/// Says that this process lives, and by which session that is known. If it cannot be said in time it
-/// is said with the next renewal.
+/// Says that this process lives, and by which session that is known. If it cannot be said in time,
+/// the next renewal says it.
 async fn said(shared: &Shared) {
     if let Some((epoch, lease)) = shared.member() {
         let said = hint::still_there(shared, epoch, lease);

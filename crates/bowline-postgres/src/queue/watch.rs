@@ -3,8 +3,8 @@
 //!
 //! In:    the sessions that members say they have, and those that the server has.
 //! Out:   members given up, as by a lease that has run out.
-//! Never: believed by itself. Who is suspect, and for how long, is `bowline_store::suspect`; and who
-//!        is given up must be in the rows as it was seen. Nor needed: leases run out without it.
+//! Never: believed by itself. Who is suspect, and for how long, is `bowline_store::suspect`; and
+//!        who is given up must be in the rows as it was seen. Nor needed: leases do without it.
 
 use std::{collections::BTreeSet, sync::atomic::Ordering, time::Instant};
 
@@ -70,7 +70,7 @@ pub(crate) struct Watch {
 
 /// How watching ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum Watched {
     /// The session is over.
     Lost,
     /// The session is one that others use, too.
@@ -124,7 +124,7 @@ impl Watch {
     }
 
     /// Looks after others for as long as the session lasts, or until it turns out to be shared.
-    pub(crate) async fn keep(mut self, shared: &Shared, client: &Client) -> Kept {
+    pub(crate) async fn keep(mut self, shared: &Shared, client: &Client) -> Watched {
         let mut pause = limits::WATCH;
         while !shared.is_closing() {
             tokio::time::sleep(pause).await;
@@ -134,12 +134,12 @@ impl Watch {
                 Ok(Ok(Some(_))) => limits::WATCH,
                 Ok(Ok(None)) => {
                     unwatched(shared, SHARED);
-                    return Kept::Shared;
+                    return Watched::Shared;
                 }
-                Ok(Err(_)) | Err(_) => return Kept::Lost,
+                Ok(Err(_)) | Err(_) => return Watched::Lost,
             };
         }
-        Kept::Lost
+        Watched::Lost
     }
 
     /// One look, and whoever is over by it is given up. None if the session is shared.

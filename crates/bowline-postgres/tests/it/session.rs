@@ -63,8 +63,8 @@ fn state(place: &Place, epoch: Epoch, state: i16) -> bool {
     place.count(&format!("{schema}.members WHERE epoch = {} AND state = {state}", epoch.0)) == 1
 }
 
-/// A killed process held its runs until its lease had run out, thirty seconds. Its sessions end with
-/// it, at once.
+/// A killed process held its runs until its lease had run out, thirty seconds. Its sessions end
+/// with it, at once.
 #[test]
 fn who_has_no_session_any_more_is_given_up_before_its_lease() {
     let place = Place::new();
