@@ -1,6 +1,7 @@
 //! What stores write of a run beside its columns, and how much they write: the same bytes and the
 //! same measure in every store that keeps rows.
 
+mod migration;
 mod weight;
 
 use bowline_core::{
@@ -9,6 +10,7 @@ use bowline_core::{
 };
 use minicbor::{Decode, Encode};
 
+pub use migration::{Migration, Migrations};
 pub use weight::Weight;
 
 use crate::Head;

@@ -1,7 +1,10 @@
 //! The schema, step by step: each step once, in its own transaction, known by its checksum. Whoever
 //! brings it up to date holds a row meanwhile, so that any number of processes may start at once.
 
-use bowline_store::{Error, Result};
+use bowline_store::{
+    Error, Result, migrations,
+    stored::{Migration, Migrations},
+};
 use tokio_postgres::{Client, GenericClient, error::SqlState};
 
 use crate::{
@@ -10,42 +13,22 @@ use crate::{
     limits,
 };
 
-struct Migration {
-    version: i64,
-    name: &'static str,
-    sql: &'static str,
-}
-
-/// Steps are for ever: a released one is never edited, the next one changes what it made.
-const STEPS: &[Migration] = &[
-    Migration { version: 1, name: "tables", sql: include_str!("../../migrations/0001_tables.sql") },
-    Migration {
-        version: 2,
-        name: "shelves",
-        sql: include_str!("../../migrations/0002_shelves.sql"),
-    },
-    Migration { version: 3, name: "adrift", sql: include_str!("../../migrations/0003_adrift.sql") },
-    Migration { version: 4, name: "fewer", sql: include_str!("../../migrations/0004_fewer.sql") },
-    Migration { version: 5, name: "chains", sql: include_str!("../../migrations/0005_chains.sql") },
-    Migration { version: 6, name: "unseen", sql: include_str!("../../migrations/0006_unseen.sql") },
-    Migration { version: 7, name: "parked", sql: include_str!("../../migrations/0007_parked.sql") },
-    Migration {
-        version: 8,
-        name: "sessions",
-        sql: include_str!("../../migrations/0008_sessions.sql"),
-    },
-];
-
-/// The version that this build knows.
-pub(crate) fn newest() -> i64 {
-    STEPS.last().map_or(0, |step| step.version)
-}
+const STEPS: Migrations = migrations! {
+    1 tables
+    2 shelves
+    3 adrift
+    4 fewer
+    5 chains
+    6 unseen
+    7 parked
+    8 sessions
+};
 
 /// Brings the tables to the newest version, or says why they cannot be.
 pub(crate) async fn migrate(client: &mut Client, schema: &str, prefix: &str) -> Result<()> {
     let begun = tokio::time::Instant::now();
     loop {
-        match try_migrate(client, schema, prefix, STEPS).await {
+        match try_migrate(client, schema, prefix, STEPS.0).await {
             Ok(()) => return Ok(()),
             Err(Fault::Sql(error)) if is_crowd(&error) && begun.elapsed() < limits::MIGRATE => {}
             Err(Fault::Sql(error)) => {
@@ -122,7 +105,7 @@ async fn try_migrate(
     for step in steps.iter().filter(|step| !sums.contains_key(&step.version)) {
         tx.batch_execute(&named(step.sql, prefix)).await?;
         let add = named("INSERT INTO @versions VALUES ($1, $2, $3)", prefix);
-        tx.execute(&add, &[&step.version, &step.name, &sum(step)]).await?;
+        tx.execute(&add, &[&step.version, &step.name, &step.checksum()]).await?;
     }
     tx.commit().await?;
     Ok(())
@@ -134,27 +117,10 @@ async fn is_current(client: &impl GenericClient, prefix: &str) -> std::result::R
     let mut done = 0;
     for row in client.query(&sql, &[]).await? {
         let (version, checksum): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        let Some(step) = STEPS.iter().find(|step| step.version == version) else {
-            return Err(Fault::Said(Error::Open(format!(
-                "the tables have schema version {version}, and this build knows versions up to \
-                 {}: a newer Bowline has opened them; use that one, or restore an older backup",
-                newest()
-            ))));
-        };
-        if sum(step) != checksum {
-            return Err(Fault::Said(Error::Open(format!(
-                "the tables were made by another step {} ({}) of the schema than this build has: \
-                 they are not used, because they may differ",
-                step.version, step.name
-            ))));
-        }
+        STEPS.check("the tables", version, checksum).map_err(Fault::Said)?;
         done += 1;
     }
-    Ok(done == STEPS.len())
-}
-
-fn sum(step: &Migration) -> i64 {
-    i64::from(crc32fast::hash(step.sql.as_bytes()))
+    Ok(done == STEPS.0.len())
 }
 
 #[cfg(test)]
@@ -185,7 +151,7 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let (mut client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("it");
             tokio::spawn(connection);
-            let old = try_migrate(&mut client, &schema, &prefix, &STEPS[..3]).await;
+            let old = try_migrate(&mut client, &schema, &prefix, &STEPS.0[..3]).await;
             old.expect("the first steps are taken");
             client.batch_execute(&named(ROWS, &prefix)).await.expect("rows");
             migrate(&mut client, &schema, &prefix).await.expect("the others are taken");
@@ -218,7 +184,7 @@ mod tests {
                 client
             };
             let (mut older, mut newer, look) = (connect().await, connect().await, connect().await);
-            try_migrate(&mut older, &schema, &prefix, &STEPS[..3]).await.expect("they are taken");
+            try_migrate(&mut older, &schema, &prefix, &STEPS.0[..3]).await.expect("they are taken");
             let tx = newer.transaction().await.expect("it begins");
             let lock = "SELECT 1 FROM @versions WHERE version = 0 FOR UPDATE";
             tx.query(&named(lock, &prefix), &[]).await.expect("it is locked");
