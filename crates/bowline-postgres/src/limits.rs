@@ -63,8 +63,6 @@ pub(crate) const NOTE_BYTES: usize = 7_000;
 pub(crate) const NOTES_MAX: usize = 8;
 /// How long a process that has notified the others gathers what it will tell them next.
 pub(crate) const NOTIFY_PAUSE: Duration = Duration::from_millis(2);
-/// Runs whose missing activities are remembered between sweeps.
-pub(crate) const OWED_MAX: usize = 4;
 /// Attempts of dead members, and of one that leaves, that one transaction gives back.
 pub(crate) const LOSE_MAX: usize = 500;
 /// How often one sweep looks whether everybody knows that a member was given up.

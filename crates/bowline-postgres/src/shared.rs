@@ -10,7 +10,7 @@ use std::{
 };
 
 use bowline_core::{Epoch, Time};
-use bowline_store::{Hint, Listeners, suspect::Session};
+use bowline_store::{Hint, Listeners, stored::PlannedRows, suspect::Session};
 use deadpool_postgres::Pool;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -25,7 +25,7 @@ use crate::{
     fault::Fault,
     queue::{grace::Grace, sweep::Cursor},
     read::ask::Asks,
-    rows::{known::KnownRuns, missing_rows::MissingRowsMemory},
+    rows::known::KnownRuns,
     settings::Settings,
     write::{ahead::Ahead, room::Room},
 };
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     pub(crate) held: Arc<KnownRuns>,
     pub(crate) past: Arc<Past>,
     sessions: Arc<Sessions>,
-    pub(crate) missing_rows: Mutex<MissingRowsMemory>,
+    pub(crate) missing_rows: Mutex<PlannedRows>,
     pub(crate) cursor: Mutex<Cursor>,
     pub(crate) grace: Mutex<Grace>,
     pub(crate) growth: Growth,

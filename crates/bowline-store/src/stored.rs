@@ -2,6 +2,7 @@
 //! same measure in every store that keeps rows.
 
 mod migration;
+mod missing_rows;
 mod weight;
 
 use bowline_core::{
@@ -11,6 +12,7 @@ use bowline_core::{
 use minicbor::{Decode, Encode};
 
 pub use migration::{Migration, Migrations};
+pub use missing_rows::{MissingRows, Planned, PlannedRows};
 pub use weight::Weight;
 
 use crate::Head;

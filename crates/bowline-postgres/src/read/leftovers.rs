@@ -7,6 +7,7 @@ mod tree;
 use bowline_core::{ActivityLive, Cause, EventId, ReceiptId, RunId, Time};
 use bowline_store::{
     AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, RunLine, Subtree, ready::Mark,
+    stored::MissingRows,
 };
 use uuid::Uuid;
 
@@ -15,7 +16,7 @@ use crate::{
     queue::fate::Fates,
     rows::{
         blob::{self, number},
-        missing_rows::{MissingRows, read_missing},
+        missing_rows::read_missing,
         run::{self, Run},
     },
     shared::Shared,

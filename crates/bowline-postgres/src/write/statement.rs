@@ -12,7 +12,7 @@ mod small;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bowline_core::{Alarm, Batch, Cause, Epoch, EventId, ReceiptId, RunId, Time};
-use bowline_store::{Snapshot, ready::Mark};
+use bowline_store::{Snapshot, ready::Mark, stored::MissingRows};
 
 use crate::{
     connection::{
@@ -21,7 +21,7 @@ use crate::{
     },
     fault::Fault,
     limits,
-    rows::{activity::Activity, inbox::Mail, missing_rows::MissingRows, run::Run},
+    rows::{activity::Activity, inbox::Mail, run::Run},
 };
 
 #[derive(Default)]

@@ -19,6 +19,7 @@ use bowline_store::{
     Error, Hint,
     ready::{Mark, Standing},
     runs_on,
+    stored::MissingRows,
 };
 
 use crate::{
@@ -26,7 +27,7 @@ use crate::{
         db::{Db, Outcome},
         nonce,
     },
-    rows::{activity::Activity, inbox::Mail, known::Rows, missing_rows::MissingRows, run::Run},
+    rows::{activity::Activity, inbox::Mail, known::Rows, run::Run},
     shared::Shared,
     write::{statement::Writes, work},
 };

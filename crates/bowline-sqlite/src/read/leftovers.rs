@@ -7,6 +7,7 @@ mod tree;
 use bowline_core::{ActivityLive, Cause, Epoch, EventId, Gone, Namespace, RunId, Time};
 use bowline_store::{
     AttemptLine, Error, Leftovers, OUTLINE_FROM, ReceiptRow, RunLine, Subtree, ready::Mark,
+    stored::MissingRows,
 };
 use rusqlite::params;
 
@@ -15,7 +16,7 @@ use crate::{
     limits,
     rows::{
         blob::{self, number, wide},
-        missing_rows::{MissingRows, read_missing},
+        missing_rows::read_missing,
         run::Run,
     },
 };

@@ -16,6 +16,7 @@ use bowline_core::{
 use bowline_store::{
     Error, Head, Hint, Recent,
     ready::{Change, Index, Mark, Standing},
+    stored::PlannedRows,
 };
 use rusqlite::params;
 
@@ -28,7 +29,6 @@ use crate::{
         activity::Activity,
         blob::int,
         inbox,
-        missing_rows::MissingRowsMemory,
         run::{self, Run},
     },
     write::pending::Pending,
@@ -43,7 +43,7 @@ pub(crate) struct WriterMemory {
     pub(crate) labels: Recent<RunId, Arc<run::Label>, { limits::LABELS_MAX }>,
     /// The largest key of each namespace.
     pub(crate) keys: HashMap<Namespace, i64>,
-    pub(crate) missing_rows: MissingRowsMemory,
+    pub(crate) missing_rows: PlannedRows,
     /// Where sweeping goes on looking for runs that may go.
     pub(crate) cursor: Cursor,
 }

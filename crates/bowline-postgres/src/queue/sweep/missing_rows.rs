@@ -1,18 +1,14 @@
 //! Rows that a wide commit owes are made, from its events.
 
 use bowline_core::{RunId, Time};
+use bowline_store::stored::Planned;
 use futures_util::future::BoxFuture;
 
 use super::RowBudget;
 use crate::{
     connection::db::{Db, Outcome, Value},
     fault::Fault,
-    rows::{
-        activity::Activity,
-        blob,
-        damaged::Found,
-        missing_rows::{Planned, plan},
-    },
+    rows::{activity::Activity, blob, damaged::Found, missing_rows::plan},
     shared::Shared,
     write::{tx::Tx, work},
 };
@@ -92,7 +88,7 @@ fn pay<'t>(tx: &'t mut Tx<'_>, paying: &'t Paying) -> BoxFuture<'t, Outcome<usiz
                 false => tx.add(Activity::new(id, number, spec, live), now),
             }
         }
-        tx.pay(id, missing.first, next);
+        tx.pay(id, missing.first(), next);
         // If this is not written after all, what is remembered does not fit, and is read again.
         tx.shared.missing_rows.lock().keep(id, planned);
         Ok(rows)

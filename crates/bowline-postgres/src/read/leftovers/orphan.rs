@@ -2,7 +2,7 @@
 //! children that outlived a parent which wanted them told.
 
 use bowline_core::{ActivityLive, EventId, Message, Number, ParentClose, RunId};
-use bowline_store::Leftovers;
+use bowline_store::{Leftovers, stored::MissingRows};
 
 use super::{covered, line, tree::Tree};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     rows::{
         blob::{self, number},
         inbox,
-        missing_rows::{MissingRows, read_missing},
+        missing_rows::read_missing,
         run::{self, Run},
     },
     write::tx::marks,

@@ -1,14 +1,9 @@
 //! New activities: they wait, or are started by the commit that schedules them.
 
 use bowline_core::{EventId, Ranges};
-use bowline_store::Commit;
+use bowline_store::{Commit, stored::MissingRows};
 
-use crate::{
-    connection::db::Outcome,
-    limits,
-    rows::{activity::Activity, missing_rows::MissingRows},
-    write::tx::Tx,
-};
+use crate::{connection::db::Outcome, limits, rows::activity::Activity, write::tx::Tx};
 
 /// Writes the rows, and answers which were started as which attempt.
 pub(super) async fn add_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<(EventId, u32)>> {
@@ -38,7 +33,7 @@ pub(super) async fn add_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<(Ev
 fn owe(tx: &mut Tx<'_>, commit: &Commit, started: &[(EventId, u32)]) {
     let begun: Vec<EventId> = started.iter().map(|(activity, _)| *activity).collect();
     let all: Ranges = commit.activities.iter().map(|new| new.activity).collect();
-    let ranges = all.minus(&begun);
-    let Some(first) = ranges.ranges().first().map(|range| range.first) else { return };
-    tx.add_missing(commit.run, MissingRows { first, next: first, at: commit.now, ranges });
+    if let Some(missing) = MissingRows::of(&all, &begun, commit.now) {
+        tx.add_missing(commit.run, missing);
+    }
 }

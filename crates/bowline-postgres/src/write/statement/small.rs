@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bowline_core::{Alarm, EventId, RunId, codec};
-use bowline_store::{ready::Mark, runs_on};
+use bowline_store::{ready::Mark, runs_on, stored::MissingRows};
 use uuid::Uuid;
 
 use super::{Receipt, Statement};
@@ -11,7 +11,6 @@ use crate::rows::{
     activity::Activity,
     blob::{int, space, uuid},
     inbox::Mail,
-    missing_rows::MissingRows,
 };
 
 impl Statement {
@@ -196,7 +195,7 @@ impl Statement {
         paid: &[(RunId, EventId, Option<EventId>)],
     ) {
         if !new.is_empty() {
-            let firsts: Vec<i64> = new.iter().map(|(_, missing)| int(missing.first.0)).collect();
+            let firsts: Vec<i64> = new.iter().map(|(_, missing)| int(missing.first().0)).collect();
             let nexts: Vec<i64> = new.iter().map(|(_, missing)| int(missing.next.0)).collect();
             let ats: Vec<i64> = new.iter().map(|(_, missing)| missing.at.0).collect();
             let bytes: Vec<Vec<u8>> =

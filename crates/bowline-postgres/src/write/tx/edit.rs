@@ -3,12 +3,12 @@
 use bowline_core::{
     ActivityLive, Alarm, Batch, Birth, EventId, Message, Number, RunId, Time, codec,
 };
-use bowline_store::{Error, Head, Hint, Snapshot, ready::Mark};
+use bowline_store::{Error, Head, Hint, Snapshot, ready::Mark, stored::MissingRows};
 
 use super::{Loaded, Newest, Slot, Tx};
 use crate::{
     connection::db::Outcome,
-    rows::{activity::Activity, missing_rows::MissingRows, run::Run},
+    rows::{activity::Activity, run::Run},
     write::statement::LabelEdit,
 };
 

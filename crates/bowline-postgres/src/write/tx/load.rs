@@ -7,6 +7,7 @@ use bowline_core::{Epoch, EventId, Namespace, RunId, WorkflowId};
 use bowline_store::{
     Error,
     ready::{Mark, Standing},
+    stored::MissingRows,
 };
 use futures_util::future::try_join4;
 use uuid::Uuid;
@@ -18,7 +19,7 @@ use crate::{
     rows::{
         activity::{self, Activity},
         blob::{self, int, number},
-        missing_rows::{self, MissingRows},
+        missing_rows,
         run::{self, COLUMNS, Run, WANTED},
     },
 };

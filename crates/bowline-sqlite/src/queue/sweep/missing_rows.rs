@@ -1,7 +1,7 @@
 //! Rows that a wide commit owes are made, from its events.
 
 use bowline_core::{RunId, Time};
-use bowline_store::ready::Change;
+use bowline_store::{ready::Change, stored::Planned};
 use rusqlite::params;
 
 use super::Room;
@@ -11,7 +11,7 @@ use crate::{
         activity::Activity,
         blob::int,
         damaged::Found,
-        missing_rows::{Planned, read_missing},
+        missing_rows::{plan, read_missing},
     },
     write::tx::Tx,
 };
@@ -27,7 +27,6 @@ pub(super) fn materialise(tx: &mut Tx<'_>, room: &mut Room, found: &mut Found) -
             // It owes on: marks must wait for their rows.
             None => continue,
         }
-        tx.memory.missing_rows.forget(id);
         tx.change(Change::Paid(id));
     }
     Ok(false)
@@ -38,9 +37,13 @@ fn pay(tx: &mut Tx<'_>, id: RunId, room: &mut Room, now: Time) -> Outcome<bool> 
     let Some(run) = tx.find(id)? else { return Ok(true) };
     let key = run.key();
     for missing in read_missing(tx.db, id, key)? {
-        let planned = tx.memory.missing_rows.of(tx.db, id, key, &missing)?;
+        let mut planned = match tx.memory.missing_rows.recall(id, missing.next) {
+            Some(planned) => planned,
+            None => plan(tx.db, id, key, &missing)?,
+        };
         let chunk: Vec<Planned> = planned.drain(..planned.len().min(room.0)).collect();
         let next = planned.front().map(|planned| planned.number);
+        tx.memory.missing_rows.keep(id, planned);
         for Planned { number, spec, live } in chunk {
             room.spend(1);
             match tx.mark(id, number) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bowline_core::{ActivityLive, Epoch, EventId, Message, ParentClose};
-use bowline_store::Leftovers;
+use bowline_store::{Leftovers, stored::MissingRows};
 
 use super::{covered, line, marks, tree::Tree};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     rows::{
         blob::{self, number},
         inbox,
-        missing_rows::{MissingRows, read_missing},
+        missing_rows::read_missing,
         run::{self, Run},
     },
 };

@@ -1,7 +1,7 @@
 //! New activities: they wait, or are started by the commit that schedules them.
 
 use bowline_core::{EventId, Ranges, codec};
-use bowline_store::{Commit, ready::Change};
+use bowline_store::{Commit, ready::Change, stored::MissingRows};
 use rusqlite::params;
 
 use crate::{
@@ -44,11 +44,10 @@ fn owe(tx: &mut Tx<'_>, commit: &Commit, started: &[(EventId, u32)]) -> Outcome<
     let key = tx.run(commit.run).key();
     let begun: Vec<EventId> = started.iter().map(|(activity, _)| *activity).collect();
     let all: Ranges = commit.activities.iter().map(|new| new.activity).collect();
-    let missing_rows = all.minus(&begun);
-    let Some(next) = missing_rows.ranges().first().map(|range| range.first) else { return Ok(()) };
+    let Some(missing) = MissingRows::of(&all, &begun, commit.now) else { return Ok(()) };
     tx.db.run(
         "INSERT INTO owed (run, next, at, bytes) VALUES (?, ?, ?, ?)",
-        params![key, int(next.0), commit.now.0, codec::encode(&missing_rows)],
+        params![key, int(missing.next.0), missing.at.0, codec::encode(&missing.ranges)],
     )?;
     tx.change(Change::Owing(commit.run));
     Ok(())
