@@ -1,5 +1,7 @@
 //! A decision, ready to be written: everything that becomes visible at once.
 
+pub mod rule;
+
 use std::sync::Arc;
 
 use bowline_core::{

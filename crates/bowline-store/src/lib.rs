@@ -9,7 +9,7 @@
 mod ask;
 mod catalog;
 mod claim;
-mod commit;
+pub mod commit;
 mod error;
 mod find;
 mod leftovers;

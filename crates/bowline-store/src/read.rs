@@ -208,6 +208,18 @@ impl Head {
         unread.admit(waiting, signal).map_err(Error::Refused)
     }
 
+    /// Whether the run may still change.
+    ///
+    /// # Errors
+    /// If it is closed.
+    pub fn check_open(&self) -> Result<()> {
+        let Self { run, status, successor, .. } = *self;
+        match status.is_open() {
+            true => Ok(()),
+            false => Err(Error::Closed { run, status, successor }),
+        }
+    }
+
     /// Why nobody works on the run: it is open, and whoever has tried could not go on with it.
     /// While somebody holds it, it is being tried, or goes on; others are told when it is let go.
     pub fn why_parked(&self) -> Option<&Parked> {

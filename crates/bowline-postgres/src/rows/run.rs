@@ -4,7 +4,7 @@ use bowline_core::{
     CommitId, Epoch, EventId, Fence, Number, RunId, Status, Time, TurnRecord, Version,
     WorkflowStarted,
 };
-use bowline_store::{Error, Head, ready::Standing, stored::Origin};
+use bowline_store::{Head, ready::Standing, stored::Origin};
 use uuid::Uuid;
 
 use crate::{
@@ -52,12 +52,6 @@ impl Run {
 
     pub(crate) fn is_held_by(&self, epoch: Epoch) -> bool {
         self.head.holder.is_some_and(|fence| fence.epoch == epoch)
-    }
-
-    /// Why a message cannot be taken any more.
-    pub(crate) fn closed(&self) -> Error {
-        let Head { run, status, successor, .. } = self.head;
-        Error::Closed { run, status, successor }
     }
 
     /// The row of a run that begins.

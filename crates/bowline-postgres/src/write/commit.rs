@@ -62,30 +62,16 @@ pub(crate) fn commit<'t>(
         if run.head.last_commit == commit.id {
             return again(tx, commit).await;
         }
-        if !run.is_open() {
-            return Err(run.closed().into());
-        }
-        if run.head.version != commit.expected || commit.consumed > run.head.inbox {
-            return Err(Error::Conflict.into());
-        }
-        let (holder, next_event) = (run.head.holder, run.head.next_event);
+        commit.check_head(&run.head)?;
         let consumes = commit.consumed > run.head.consumed || !commit.forgotten.is_empty();
         if consumes && tx.shared.past.doubts(commit.run, commit.id) {
             return Err(Error::Conflict.into());
         }
         if let Some(fence) = commit.fence {
             tx.alive(fence.epoch).await?;
-            if holder != Some(fence) {
-                return Err(Error::Fenced.into());
-            }
         }
-        if commit.minds_newcomers() && newcomer(tx, commit).await? {
-            return Err(Error::Conflict.into());
-        }
-        if commit.batch.as_ref().is_some_and(|batch| batch.first != next_event) {
-            let last = next_event.0.saturating_sub(1);
-            return Err(Error::Invalid(format!("history goes on after event {last}")).into());
-        }
+        let has_newcomer = commit.minds_newcomers() && newcomer(tx, commit).await?;
+        commit.check_hold(&tx.run(commit.run).head, has_newcomer)?;
         birth::check(tx, commit).await?;
         let mut ended = Vec::with_capacity(commit.ended.len());
         for offered in &commit.ended {

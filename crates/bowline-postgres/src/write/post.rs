@@ -60,8 +60,8 @@ async fn message(
     let id = address::resolve(tx, to).await?.ok_or(Error::Missing("run"))?;
     let run = tx.run(id);
     let (open, chain) = (run.is_open(), run.head.first_run);
-    if !open && receipt.is_none() {
-        return Err(run.closed().into());
+    if receipt.is_none() {
+        run.head.check_open()?;
     }
     let repeated = match message.request() {
         Some(request) if open => tx.waits(id, &request).await?,

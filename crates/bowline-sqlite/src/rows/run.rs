@@ -57,12 +57,6 @@ impl Run {
     pub(crate) fn is_open(&self) -> bool {
         self.head.status.is_open()
     }
-
-    /// Why a message cannot be taken any more.
-    pub(crate) fn closed(&self) -> Error {
-        let Head { run, status, successor, .. } = self.head;
-        Error::Closed { run, status, successor }
-    }
 }
 
 const LABEL: &str = "key, namespace, uuid, workflow_id, name, queue, started_at, origin";

@@ -27,26 +27,12 @@ pub(crate) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Committed> {
     if run.head.last_commit == commit.id {
         return again(tx, commit);
     }
-    if !run.is_open() {
-        return Err(run.closed().into());
-    }
-    if run.head.version != commit.expected || commit.consumed > run.head.inbox {
-        return Err(Error::Conflict.into());
-    }
-    let (holder, next_event) = (run.head.holder, run.head.next_event);
+    commit.check_head(&run.head)?;
     if let Some(fence) = commit.fence {
         tx.alive(fence.epoch)?;
-        if holder != Some(fence) {
-            return Err(Error::Fenced.into());
-        }
     }
-    if commit.minds_newcomers() && newcomer(tx, commit)? {
-        return Err(Error::Conflict.into());
-    }
-    if commit.batch.as_ref().is_some_and(|batch| batch.first != next_event) {
-        let last = next_event.0.saturating_sub(1);
-        return Err(Error::Invalid(format!("history goes on after event {last}")).into());
-    }
+    let has_newcomer = commit.minds_newcomers() && newcomer(tx, commit)?;
+    commit.check_hold(&tx.run(id).head, has_newcomer)?;
     birth::check(tx, commit)?;
     let ended = commit.ended.iter().map(|offered| settle::offered(tx, id, offered));
     let ended = ended.collect::<Outcome<Option<Vec<_>>>>()?.ok_or(Error::Conflict)?;

@@ -32,8 +32,8 @@ fn message(
     let id = address::resolve(tx, to)?.ok_or(Error::Missing("run"))?;
     let run = tx.run(id);
     let (open, key, chain) = (run.is_open(), run.key(), run.head.first_run);
-    if !open && receipt.is_none() {
-        return Err(run.closed().into());
+    if receipt.is_none() {
+        run.head.check_open()?;
     }
     if let Some(receipt) = receipt {
         tx.db.run(

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bowline_core::{ActivityLive, Batch, Birth, Message, RunId, Time};
+use bowline_core::{ActivityLive, Batch, Birth, Message, RunId, Status, Time};
 
 use super::{
     Data,
     row::{Activity, Run},
 };
-use crate::{Error, Head, Result, may_reuse};
+use crate::{Error, Head, Result, commit::rule::taken_by};
 
 impl Data {
     /// Whether a birth could be written at all, whoever has its workflow id.
@@ -20,15 +20,11 @@ impl Data {
         }
     }
 
-    /// Whether the workflow id of a birth is free, or may be used again.
-    pub(super) fn check_id(&self, birth: &Birth) -> Result<()> {
+    /// The run because of which a workflow id cannot be taken, if there is one.
+    pub(super) fn taken_by(&self, birth: &Birth) -> Result<Option<(RunId, Status)>> {
         let (_, started) = Head::born(birth)?;
         let current = self.rows.current(birth.run.namespace, &started.workflow_id);
-        let Some(head) = current.map(|run| &run.head) else { return Ok(()) };
-        match !head.status.is_open() && may_reuse(birth.reuse, head.status) {
-            true => Ok(()),
-            false => Err(Error::IdTaken { run: head.run, status: head.status }),
-        }
+        Ok(taken_by(birth, current.map(|run| (run.head.run, run.head.status))))
     }
 
     /// Writes a run that was checked. It is the newest of its workflow id from now on.

@@ -8,6 +8,7 @@ use bowline_core::{
 use super::{Data, row::Activity};
 use crate::{
     AttemptHit, Commit, Committed, Error, Hint, NewActivity, OfferedEnd, Result,
+    commit::rule::{self, Met},
     ready::{Change, Mark},
 };
 
@@ -56,43 +57,26 @@ impl Data {
     /// Everything for which a commit can be refused.
     fn check(&self, commit: &Commit) -> Result<()> {
         let row = self.rows.run(commit.run)?;
-        let head = &row.head;
-        if !head.status.is_open() {
-            let (run, status, successor) = (head.run, head.status, head.successor);
-            return Err(Error::Closed { run, status, successor });
-        }
-        if head.version != commit.expected || commit.consumed > head.inbox {
-            return Err(Error::Conflict);
-        }
+        commit.check_head(&row.head)?;
         if let Some(fence) = commit.fence {
             self.alive(fence.epoch)?;
-            if head.holder != Some(fence) {
-                return Err(Error::Fenced);
-            }
         }
         let mut unread = row.inbox.keys().filter(|number| **number > commit.consumed);
-        if commit.minds_newcomers() && unread.any(|number| !commit.forgotten.contains(number)) {
-            return Err(Error::Conflict);
-        }
-        let last = row.batches.last().map_or(EventId(0), |batch| batch.last);
-        if commit.batch.as_ref().is_some_and(|batch| batch.first != last.plus(1)) {
-            return Err(Error::Invalid(format!("history goes on after event {last}")));
+        let is_new = |number: &Number| !commit.forgotten.contains(number);
+        commit.check_hold(&row.head, commit.minds_newcomers() && unread.any(is_new))?;
+        for birth in &commit.births {
+            self.check_birth(birth)?;
+            if birth.link == Link::None {
+                commit.check_id(self.taken_by(birth)?)?;
+            }
         }
         let holds = |offered: &OfferedEnd| {
             offered.settle.run == commit.run && self.offered(offered).is_some()
         };
-        if !commit.ended.iter().all(holds) {
-            return Err(Error::Conflict);
+        match commit.ended.iter().all(holds) {
+            true => Ok(()),
+            false => Err(Error::Conflict),
         }
-        commit.births.iter().try_for_each(|birth| self.check_birth(birth))?;
-        let strangers = commit.births.iter().filter(|birth| birth.link == Link::None);
-        strangers.map(|birth| self.check_id(birth)).try_for_each(|checked| match checked {
-            Err(Error::IdTaken { run, .. }) if run == commit.run && commit.close.is_some() => {
-                Ok(())
-            }
-            Err(Error::IdTaken { status, .. }) if !status.is_open() => Ok(()),
-            checked => checked,
-        })
     }
 
     /// The row of the run itself, its history and its inbox.
@@ -122,37 +106,37 @@ impl Data {
     /// Attempts that were hit, and what had never started.
     fn cancels(&mut self, commit: &Commit) -> (Vec<AttemptHit>, Ranges) {
         let (run, now) = (commit.run, commit.now);
-        let (mut hits, mut skipped) = (Vec::new(), Vec::new());
+        let mut met = Met::default();
         for (ranges, cause) in &commit.cancels {
             let marks = ranges.count() > limits::MARK_FROM;
             let targets: Vec<EventId> = match marks {
                 true => self.index.attempts_of(run).map(|(activity, _)| activity).collect(),
                 false => ranges.ids().collect(),
             };
-            let mut met = Vec::new();
+            let mut begun = Vec::new();
             for activity in targets.into_iter().filter(|id| ranges.contains(*id)) {
                 // What waits under an older mark is over already, though its row is not swept.
                 let row = self.rows.known(run);
-                let begun =
+                let is_out =
                     row.activities.get(&activity).is_some_and(|own| own.live.started().is_some());
-                let over = !begun && row.marked(activity).is_some();
+                let over = !is_out && row.marked(activity).is_some();
                 let hit = (!over).then(|| self.cancel(run, activity, cause, now)).flatten();
                 match hit {
-                    Some(Hit::Started) => hits.extend(self.hit(run, activity)),
-                    Some(Hit::NeverStarted | Hit::Waiting) => skipped.push(Ranges::from(activity)),
+                    Some(Hit::Started) => met.hits.extend(self.hit(run, activity)),
+                    Some(Hit::NeverStarted | Hit::Waiting) => met.skipped.push(activity),
                     _ => {}
                 }
-                met.push(activity);
+                begun.push(activity);
             }
             if marks {
-                skipped.push(self.untold(run, &ranges.minus(&met)));
+                met.mark(ranges, begun, &self.rows.known(run).unread(usize::MAX));
                 self.mark(
                     run,
                     Mark { number: 0, ranges: ranges.clone(), cause: cause.clone(), at: now },
                 );
             }
         }
-        (hits, together(skipped))
+        met.finish()
     }
 
     fn mark(&mut self, run: RunId, mark: Mark) {
@@ -163,29 +147,10 @@ impl Data {
         self.index.apply([Change::Marked(run, mark)]);
     }
 
-    /// Of activities that nobody has: those whose end does not wait in the inbox already.
-    fn untold(&self, run: RunId, ranges: &Ranges) -> Ranges {
-        let Some(row) = self.rows.runs.get(&run) else { return Ranges::default() };
-        let mut ended = Vec::new();
-        let mut skipped = Vec::new();
-        for received in row.inbox.values() {
-            match &received.message {
-                Message::EndActivity(end) => ended.push(end.activity),
-                Message::SkipActivities(ranges) => skipped.push(ranges),
-                _ => {}
-            }
-        }
-        let ranges = ranges.minus(&ended);
-        match skipped.is_empty() {
-            true => ranges,
-            false => ranges.without(|id| skipped.iter().any(|skipped| skipped.contains(id))),
-        }
-    }
-
     fn birth(&mut self, parent: RunId, birth: Birth, now: Time) -> Option<Message> {
         let (run, link) = (birth.run, birth.link);
         if let Link::Child(initiated) = link {
-            if self.check_id(&birth).is_err() {
+            if !matches!(self.taken_by(&birth), Ok(None)) {
                 return Some(Message::RefuseChild(initiated, ChildRefusal::IdTaken));
             }
             self.begin_run(birth, now);
@@ -199,26 +164,18 @@ impl Data {
     }
 
     fn send(&mut self, post: Post, now: Time) -> Option<Message> {
-        let target = self.rows.resolve(&post.to).filter(|row| {
-            let parent = row.head.parent.map(|(run, _)| run);
-            post.child_of.is_none() || post.child_of == parent
-        });
-        let stops = matches!(post.message, Message::Cancel(_) | Message::Terminate(_));
-        let target = target
-            .map(|row| (row.head.run, row.head.status.is_open(), row.admit(&post.message).is_ok()));
-        let done = match target {
-            Some((run, true, true)) => {
-                self.deliver(run, post.message, now);
-                Ok(())
-            }
-            Some((_, true, false)) => Err(ExternalRefusal::Full),
-            Some((_, false, _)) if stops => Ok(()),
-            _ => Err(ExternalRefusal::NotFound),
+        let named = self.rows.resolve(&post.to);
+        let sent = match rule::receiver(&post, named.map(|row| &row.head)) {
+            Ok(Some(run)) => match self.rows.known(run).admit(&post.message) {
+                Ok(()) => {
+                    self.deliver(run, post.message.clone(), now);
+                    Ok(())
+                }
+                Err(_) => Err(ExternalRefusal::Full),
+            },
+            other => other.map(drop),
         };
-        post.answer.map(|event| match done {
-            Ok(()) => Message::ExternalDone(event),
-            Err(refusal) => Message::RefuseExternal(event, refusal),
-        })
+        rule::answer(&post, sent)
     }
 
     /// Nothing of a closed run rings, but the limits of what workers still have.
@@ -244,12 +201,5 @@ impl Data {
             hits,
             started: commit.activities.iter().filter_map(began).collect(),
         }
-    }
-}
-
-fn together(mut ranges: Vec<Ranges>) -> Ranges {
-    match ranges.len() {
-        0 | 1 => ranges.pop().unwrap_or_default(),
-        _ => ranges.iter().flat_map(Ranges::ids).collect(),
     }
 }

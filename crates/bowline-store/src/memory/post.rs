@@ -25,11 +25,10 @@ impl Data {
     ) -> Result<Posted> {
         self.clock(now);
         let row = self.rows.resolve(to).ok_or(Error::Missing("run"))?;
-        let (run, status, successor) = (row.head.run, row.head.status, row.head.successor);
-        let chain = row.head.first_run;
-        let (open, repeated) = (status.is_open(), row.repeats(&message));
-        if !open && receipt.is_none() {
-            return Err(Error::Closed { run, status, successor });
+        let (run, chain) = (row.head.run, row.head.first_run);
+        let (open, repeated) = (row.head.status.is_open(), row.repeats(&message));
+        if receipt.is_none() {
+            row.head.check_open()?;
         }
         if let Some(NewReceipt { id, cause, keep_until }) = receipt {
             let receipt = ReceiptRow { id, run, chain, cause, requested_at: now, keep_until };
@@ -60,7 +59,11 @@ impl Data {
                 (true, None) if start.conflict == Conflict::UseExisting => {
                     return Ok(Posted::Existing(run));
                 }
-                _ => self.check_id(&start.birth)?,
+                _ => {
+                    if let Some((run, status)) = self.taken_by(&start.birth)? {
+                        return Err(Error::IdTaken { run, status });
+                    }
+                }
             }
         }
         self.check_birth(&start.birth)?;

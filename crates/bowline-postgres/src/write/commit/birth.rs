@@ -1,7 +1,7 @@
 //! Runs that a commit begins.
 
 use bowline_core::{Birth, ChildRefusal, Link, Message, RunId, Status};
-use bowline_store::{Commit, Error, Head, may_reuse};
+use bowline_store::{Commit, Error, Head, commit::rule::taken_by};
 
 use crate::{connection::db::Outcome, write::tx::Tx};
 
@@ -9,15 +9,8 @@ use crate::{connection::db::Outcome, write::tx::Tx};
 pub(super) async fn check(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<()> {
     for birth in &commit.births {
         check_birth(tx, birth).await?;
-        if birth.link != Link::None {
-            continue;
-        }
-        match check_id(tx, birth).await? {
-            Some((run, _)) if run == commit.run && commit.close.is_some() => {}
-            Some((run, status)) if status.is_open() => {
-                return Err(Error::IdTaken { run, status }.into());
-            }
-            _ => {}
+        if birth.link == Link::None {
+            commit.check_id(check_id(tx, birth).await?)?;
         }
     }
     Ok(())
@@ -53,10 +46,6 @@ pub(crate) async fn check_birth(tx: &mut Tx<'_>, birth: &Birth) -> Outcome<()> {
 /// The run because of which a workflow id cannot be taken, if there is one.
 pub(crate) async fn check_id(tx: &mut Tx<'_>, birth: &Birth) -> Outcome<Option<(RunId, Status)>> {
     let (_, started) = Head::born(birth)?;
-    let Some(current) = tx.current(birth.run.namespace, &started.workflow_id).await? else {
-        return Ok(None);
-    };
-    let status = tx.run(current).head.status;
-    let taken = status.is_open() || !may_reuse(birth.reuse, status);
-    Ok(taken.then_some((current, status)))
+    let current = tx.current(birth.run.namespace, &started.workflow_id).await?;
+    Ok(taken_by(birth, current.map(|run| (run, tx.run(run).head.status))))
 }

@@ -3,8 +3,8 @@
 //! A mark costs what its ranges and the started attempts cost, however many activities it covers:
 //! rows that wait are not touched before they are swept.
 
-use bowline_core::{Cause, EventId, Hit, Message, Ranges, RunId, cancel, limits::MARK_FROM};
-use bowline_store::{AttemptHit, Commit, ready::Mark};
+use bowline_core::{Cause, Hit, Ranges, cancel, limits::MARK_FROM};
+use bowline_store::{AttemptHit, Commit, commit::rule::Met, ready::Mark};
 
 use crate::{connection::db::Outcome, write::tx::Tx};
 
@@ -21,23 +21,7 @@ pub(super) async fn cancel_all(
             false => many(tx, commit, (ranges, cause), &mut met).await?,
         }
     }
-    let few = met.skipped.into_iter();
-    let skipped = match met.ranges.len() {
-        0 => few.collect(),
-        // One mark is the common case: its ranges are not taken apart.
-        1 if few.len() == 0 => met.ranges.remove(0),
-        _ => few.chain(met.ranges.iter().flat_map(Ranges::ids)).collect(),
-    };
-    Ok((met.hits, skipped))
-}
-
-/// What the cancels of a commit met.
-#[derive(Default)]
-struct Met {
-    hits: Vec<AttemptHit>,
-    /// Had never started: one by one, and by ranges.
-    skipped: Vec<EventId>,
-    ranges: Vec<Ranges>,
+    Ok(met.finish())
 }
 
 async fn few(
@@ -106,34 +90,13 @@ async fn many(
     if commit.close.is_some() {
         return Ok(());
     }
-    let skipped = untold(tx, commit.run, ranges, begun).await?;
-    met.ranges.extend(Some(skipped).filter(|skipped| !skipped.is_empty()));
+    let head = &tx.run(commit.run).head;
+    let unread = match head.inbox > head.consumed {
+        true => tx.unread(commit.run, head.consumed, usize::MAX).await?,
+        false => Vec::new(),
+    };
+    met.mark(ranges, begun, &unread);
     Ok(())
-}
-
-/// Of activities that nobody has: those whose end does not wait in the inbox already.
-async fn untold(
-    tx: &mut Tx<'_>,
-    id: RunId,
-    ranges: &Ranges,
-    mut begun: Vec<EventId>,
-) -> Outcome<Ranges> {
-    let head = &tx.run(id).head;
-    let mut skipped = Vec::new();
-    if head.inbox > head.consumed {
-        for received in tx.unread(id, head.consumed, usize::MAX).await? {
-            match received.message {
-                Message::EndActivity(end) => begun.push(end.activity),
-                Message::SkipActivities(ranges) => skipped.push(ranges),
-                _ => {}
-            }
-        }
-    }
-    let ranges = ranges.minus(&begun);
-    Ok(match skipped.is_empty() {
-        true => ranges,
-        false => ranges.without(|id| skipped.iter().any(|skipped| skipped.contains(id))),
-    })
 }
 
 fn mark(tx: &mut Tx<'_>, commit: &Commit, ranges: &Ranges, cause: &Cause) {

@@ -3,9 +3,10 @@
 //! A mark costs what its ranges and the started attempts cost, however many activities it covers:
 //! rows that wait are not touched before they are swept.
 
-use bowline_core::{Cause, EventId, Hit, Message, Ranges, RunId, cancel, codec, limits::MARK_FROM};
+use bowline_core::{Cause, Hit, Ranges, cancel, codec, limits::MARK_FROM};
 use bowline_store::{
     AttemptHit, Commit,
+    commit::rule::Met,
     ready::{Change, Mark},
 };
 use rusqlite::params;
@@ -19,29 +20,14 @@ use crate::{
 /// Cancels everything that a commit wants cancelled. Answers with the attempts that must be told,
 /// and the activities that had never started.
 pub(super) fn cancel_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<(Vec<AttemptHit>, Ranges)> {
-    let mut met = Met { hits: Vec::new(), skipped: Vec::new(), ranges: Vec::new() };
+    let mut met = Met::default();
     for (ranges, cause) in &commit.cancels {
         match ranges.count() <= MARK_FROM {
             true => few(tx, commit, (ranges, cause), &mut met)?,
             false => many(tx, commit, (ranges, cause), &mut met)?,
         }
     }
-    let few = met.skipped.into_iter();
-    let skipped = match met.ranges.len() {
-        0 => few.collect(),
-        // One mark is the common case: its ranges are not taken apart.
-        1 if few.len() == 0 => met.ranges.remove(0),
-        _ => few.chain(met.ranges.iter().flat_map(Ranges::ids)).collect(),
-    };
-    Ok((met.hits, skipped))
-}
-
-/// What the cancels of a commit met.
-struct Met {
-    hits: Vec<AttemptHit>,
-    /// Had never started: one by one, and by ranges.
-    skipped: Vec<EventId>,
-    ranges: Vec<Ranges>,
+    Ok(met.finish())
 }
 
 fn few(
@@ -107,29 +93,13 @@ fn many(
     if commit.close.is_some() {
         return Ok(());
     }
-    let skipped = untold(tx, commit.run, ranges, begun)?;
-    met.ranges.extend(Some(skipped).filter(|skipped| !skipped.is_empty()));
+    let head = &tx.run(commit.run).head;
+    let unread = match head.inbox > head.consumed {
+        true => tx.unread(commit.run, usize::MAX)?,
+        false => Vec::new(),
+    };
+    met.mark(ranges, begun, &unread);
     Ok(())
-}
-
-/// Of activities that nobody has: those whose end does not wait in the inbox already.
-fn untold(tx: &mut Tx<'_>, id: RunId, ranges: &Ranges, mut begun: Vec<EventId>) -> Outcome<Ranges> {
-    let run = tx.run(id);
-    let mut skipped = Vec::new();
-    if run.head.inbox > run.head.consumed {
-        for received in tx.unread(id, usize::MAX)? {
-            match received.message {
-                Message::EndActivity(end) => begun.push(end.activity),
-                Message::SkipActivities(ranges) => skipped.push(ranges),
-                _ => {}
-            }
-        }
-    }
-    let ranges = ranges.minus(&begun);
-    Ok(match skipped.is_empty() {
-        true => ranges,
-        false => ranges.without(|id| skipped.iter().any(|skipped| skipped.contains(id))),
-    })
 }
 
 fn mark(tx: &mut Tx<'_>, commit: &Commit, ranges: &Ranges, cause: &Cause) -> Outcome<()> {

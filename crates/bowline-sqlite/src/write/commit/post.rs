@@ -1,7 +1,7 @@
 //! Messages of a commit for other runs.
 
 use bowline_core::{ExternalRefusal, Message};
-use bowline_store::{Commit, Error};
+use bowline_store::{Commit, Error, commit::rule};
 
 use crate::{connection::db::Outcome, fault::Fault, rows::address, write::tx::Tx};
 
@@ -9,32 +9,19 @@ use crate::{connection::db::Outcome, fault::Fault, rows::address, write::tx::Tx}
 pub(super) fn send_all(tx: &mut Tx<'_>, commit: &Commit) -> Outcome<Vec<Message>> {
     let mut answers = Vec::new();
     for post in &commit.posts {
-        let target = match address::resolve(tx, &post.to)? {
-            Some(target) => {
-                let run = tx.run(target);
-                let parent = run.head.parent.map(|(parent, _)| parent);
-                let wanted = post.child_of.is_none() || post.child_of == parent;
-                wanted.then_some((target, run.is_open()))
-            }
-            None => None,
-        };
-        let done = match target {
-            Some((target, true)) => match tx.admit(target, &post.message) {
+        let named = address::resolve(tx, &post.to)?;
+        let sent = match rule::receiver(post, named.map(|run| &tx.run(run).head)) {
+            Ok(Some(run)) => match tx.admit(run, &post.message) {
                 Ok(()) => {
-                    tx.deliver(target, &post.message, commit.now)?;
+                    tx.deliver(run, &post.message, commit.now)?;
                     Ok(())
                 }
                 Err(Fault::Said(Error::Refused(_))) => Err(ExternalRefusal::Full),
                 Err(fault) => return Err(fault),
             },
-            // What has ended needs no stopping.
-            Some(_) if matches!(post.message, Message::Cancel(_) | Message::Terminate(_)) => Ok(()),
-            _ => Err(ExternalRefusal::NotFound),
+            other => other.map(drop),
         };
-        answers.extend(post.answer.map(|event| match done {
-            Ok(()) => Message::ExternalDone(event),
-            Err(refusal) => Message::RefuseExternal(event, refusal),
-        }));
+        answers.extend(rule::answer(post, sent));
     }
     Ok(answers)
 }
