@@ -132,12 +132,6 @@ pub const HAND_ATTEMPTS: usize = 4_096;
 pub const BEHIND_MORE: Duration = Duration::from_millis(1);
 /// How long a piece of work takes a workflow thread, about.
 pub const TURN_ABOUT: Duration = Duration::from_micros(100);
-/// How long it takes one to let go of what a very wide run had, about.
-pub const BURDEN_ABOUT: Duration = Duration::from_millis(50);
-/// For how long new runs go elsewhere because of that: it may come much later.
-pub const OFFERED_END: Duration = Duration::from_secs(2);
-/// For how long that is put off, for what is on its way on the same thread.
-pub const PUT_OFF: Duration = Duration::from_millis(10);
 /// How often a run's id is drawn for each thread there is until it suits. One in a million is given
 /// to a thread that is behind all the same, and waits for it.
 pub const DRAWS: usize = 14;

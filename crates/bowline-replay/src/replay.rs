@@ -12,7 +12,7 @@
 mod delivery;
 mod program;
 
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use bowline_core::{
     Command, Event, EventId, EventKind, Failure, Payload, Ranges, RunId, Time,
@@ -23,7 +23,6 @@ use crate::{
     Context, Difference, Fault, Mismatch, Workflow,
     expect::{Completed, Recorded, Said, compare},
     fault::guarded,
-    limits,
     run::{self, Asked, Asking, Run, Shared},
 };
 
@@ -165,13 +164,6 @@ impl Replay {
         let answer = run::with(&self.shared, |run| run.queries.get(&name.into()).cloned());
         let Some(answer) = answer else { return Err(self.unknown_query(name)) };
         guarded(|| answer(input)).map_err(|panic| *panic)?
-    }
-
-    /// Whether very much is still to be dropped: with the next turn, or with this.
-    pub fn is_burdened(&self) -> bool {
-        let run = self.shared.borrow();
-        let freed: usize = run.freed.iter().map(BTreeMap::len).sum();
-        self.program.is_late() || freed as u64 >= limits::LATER_FROM
     }
 
     /// True if the closing event was fed.

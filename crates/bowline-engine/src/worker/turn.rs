@@ -50,8 +50,6 @@ pub(super) type ColdAnswer = std::result::Result<NativeAnswer, String>;
 pub(super) enum Work {
     /// A run is held now: replay it and have its turn.
     Claimed(Box<TurnLease>),
-    /// A held run that was put off may have its turn now.
-    Wake(RunId),
     /// A held run has these messages.
     Inbox(RunId, Vec<Received>),
     /// An attempt of a held run has ended, and nobody knows yet.

@@ -129,11 +129,6 @@ impl Cache {
         self.runs.get_mut(&run).map(|cached| &mut **cached)
     }
 
-    /// Whether a run will take its time to let go of what it had.
-    pub(super) fn is_burdened(&self, run: RunId) -> bool {
-        self.runs.get(&run).is_some_and(|cached| cached.replay.is_burdened())
-    }
-
     /// Marks a run as just used.
     pub(super) fn touch(&mut self, run: RunId) -> Option<&mut Cached> {
         let cached = self.runs.get_mut(&run)?;

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -42,17 +42,12 @@ impl ThreadHandle {
         limits::THREAD_QUEUE - self.mailbox.capacity()
     }
 
-    /// How far the thread is behind, about: a turn that has taken long will take longer, and one
-    /// that will is expected.
+    /// How far the thread is behind, about: a turn that has taken long will take longer.
     pub(super) fn behind(&self, now: Time) -> Duration {
         let busy = *self.shared.busy.lock();
         let busy = busy.map_or(Duration::ZERO, |(_, since)| now.since(since));
         let waits = u32::try_from(self.waits()).unwrap_or(u32::MAX);
-        let behind = busy.saturating_add(limits::TURN_ABOUT.saturating_mul(waits));
-        match now.0 < self.shared.burdened_until.load(Ordering::Relaxed) {
-            true => behind.saturating_add(limits::BURDEN_ABOUT),
-            false => behind,
-        }
+        busy.saturating_add(limits::TURN_ABOUT.saturating_mul(waits))
     }
 
     /// Whether the thread is awake and has nothing to do.
@@ -113,8 +108,6 @@ impl OwnThread {
 pub(super) struct ThreadShared {
     /// The run whose code is running, and since when.
     pub(super) busy: Mutex<Option<(RunId, Time)>>,
-    /// One of its runs will take its time to let go of what it had, probably by then; zero if none.
-    pub(super) burdened_until: AtomicI64,
     /// Whether it is awake, and looks for something to do.
     pub(super) looks: AtomicBool,
     /// Fires when the thread is given up: whatever it still says counts for nothing.

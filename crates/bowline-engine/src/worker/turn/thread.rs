@@ -8,7 +8,7 @@ use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bowline_core::{Event, Fence, Received, RunId, State, Time};
@@ -101,10 +101,6 @@ struct Thread {
     cache: Cache,
     /// How often the turn of a run has failed in a row.
     failures: BTreeMap<RunId, u32>,
-    /// Runs that will take their time to let go of what they had, and since when that is known.
-    burdened: BTreeMap<RunId, Instant>,
-    /// For how long that is put off.
-    put_off: Duration,
 }
 
 impl Thread {
@@ -120,8 +116,6 @@ impl Thread {
             handle,
             cache: Cache::default(),
             failures: BTreeMap::new(),
-            burdened: BTreeMap::new(),
-            put_off: start.in_step.map_or(limits::PUT_OFF, |_| Duration::ZERO),
         }
     }
 
@@ -133,7 +127,6 @@ impl Thread {
             self.answered();
             match work {
                 Work::Claimed(lease) => self.claimed(*lease),
-                Work::Wake(run) => self.wake(run),
                 Work::Inbox(run, inbox) => self.inbox(run, inbox),
                 Work::Ended(run, offer) => self.ended(run, offer),
                 Work::Committed(run, fence, done) => self.committed(run, fence, *done),
@@ -154,7 +147,6 @@ impl Thread {
                 }
             }
             self.make_room();
-            self.weigh();
         }
     }
 
@@ -194,12 +186,6 @@ impl Thread {
                 self.turn(run);
                 self.leave();
             }
-        }
-    }
-
-    fn wake(&mut self, run: RunId) {
-        if self.cache.touch(run).is_some() {
-            self.turn(run);
         }
     }
 

@@ -12,9 +12,6 @@ use crate::{engine::EngineInner, limits, worker::turn::offer::TakenEnds};
 impl Thread {
     /// Has a turn, if there is something to have it about.
     pub(super) fn turn(&mut self, run: RunId) {
-        if self.is_put_off(run) {
-            return;
-        }
         let Some(cached) = self.cache.find(run) else { return };
         if cached.is_waiting() && self.handle.shared.want_answer(run) {
             return self.answered();
@@ -36,9 +33,6 @@ impl Thread {
         self.leave();
         if self.is_given_up() {
             return;
-        }
-        if self.cache.is_burdened(run) {
-            self.put_off(run);
         }
         match decided {
             Ok(decided) => self.commit(run, decided, taken),

@@ -1,9 +1,6 @@
 //! Which runs this thread has in memory: those that fail, that must wait, and that go.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Instant,
-};
+use std::sync::Arc;
 
 use bowline_core::RunId;
 
@@ -12,7 +9,7 @@ use crate::{
     Error, Result,
     engine::{EngineInner, exchange::Stop},
     limits,
-    worker::turn::{Work, handle::Held},
+    worker::turn::handle::Held,
 };
 
 /// Gives a lease back, and then the place.
@@ -30,38 +27,6 @@ fn told(run: RunId, released: Result<()>, held: Held) {
 }
 
 impl Thread {
-    /// Says whether runs that begin had better go elsewhere.
-    pub(super) fn weigh(&mut self) {
-        let Self { burdened, cache, .. } = self;
-        burdened.retain(|run, _| cache.is_burdened(*run));
-        if burdened.is_empty() {
-            self.handle.shared.burdened_until.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Has a run wait that will take its time. Runs that are on their way on this thread come to
-    /// their ends meanwhile, and others begin elsewhere.
-    pub(super) fn put_off(&mut self, run: RunId) {
-        if self.burdened.contains_key(&run) {
-            return;
-        }
-        self.burdened.insert(run, Instant::now());
-        let until = self.inner.now().after(limits::OFFERED_END);
-        self.handle.shared.burdened_until.store(until.0, Ordering::Relaxed);
-        if self.put_off.is_zero() {
-            return;
-        }
-        let (Some(handle), put_off) = (self.handle.handle(), self.put_off) else { return };
-        self.inner.spawn(async move {
-            tokio::time::sleep(put_off).await;
-            handle.send(Work::Wake(run)).await;
-        });
-    }
-
-    pub(super) fn is_put_off(&self, run: RunId) -> bool {
-        self.burdened.get(&run).is_some_and(|since| since.elapsed() < self.put_off)
-    }
-
     /// The turn came to nothing, and nothing was written. A lasting fault parks the run at once,
     /// another one after some tries.
     pub(super) fn failed(&mut self, run: RunId, reason: &str, lasting: bool) {
