@@ -1,14 +1,21 @@
 //! What can be said on the command line, and nothing else.
 
+mod ask;
+mod look;
 mod place;
 mod serve;
+mod stop;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
 
+pub(crate) use ask::{Given, IfClosed, IfOpen, Query, SignalArgs, Start, Update};
+pub(crate) use look::{List, On, Orphans, Show};
 pub(crate) use place::Place;
 pub(crate) use serve::{Http, LogLevel, Options, Payloads, Serve};
+pub(crate) use stop::{Cancel, ReceiptArgs, Retry, Terminate, Until, Wait};
 
 /// Serves durable workflows, and looks after them in their store.
 ///
@@ -16,9 +23,18 @@ pub(crate) use serve::{Http, LogLevel, Options, Payloads, Serve};
 /// to one process at a time: while a program has it open, these commands refuse and name that
 /// program. A database may be open in many processes, these commands included.
 ///
-/// Exit codes: 0 done and nothing to report, 1 done and something was found, 2 not done.
+/// A run is named by its workflow id, which means its newest run, or by @ and the id of the run.
+///
+/// Answers go to standard output, everything else to standard error. With --json every answer is
+/// one JSON object per line, as the HTTP API has it, and errors are one too. Times are local
+/// (TZ=UTC for others); there are colours only on a terminal, and none with NO_COLOR=1.
+///
+/// Exit codes: 0 done. 1 done, and something was found: orphans, damage, a cancel that cannot
+/// become clean, an update that was refused. 2 not done, and nothing was changed. 3 asked for, and
+/// it stands, but what was to be waited for has not come. 130 interrupted; what was asked for
+/// stands.
 #[derive(Debug, Parser)]
-#[command(name = "bowline", version)]
+#[command(name = "bowline", version, max_term_width = 100)]
 pub(crate) struct Args {
     /// Print one JSON object per line, for programs.
     #[arg(long, global = true)]
@@ -35,8 +51,10 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start a small fleet of runs on a temporary file, stop them in every way there is, kill the
-    /// worker in the middle, and prove that nothing is left. Exit code 1 if something is.
+    /// See it at work: a small fleet is started, stopped and killed, and nothing is left.
+    ///
+    /// Runs are started on a temporary file and stopped in every way there is; the worker is killed
+    /// in the middle. Exit code 1 if something is left.
     Demo {
         /// Keep the store, in a new directory of this name.
         #[arg(long)]
@@ -45,76 +63,17 @@ pub(crate) enum Command {
         #[arg(long, hide = true)]
         worker: Option<PathBuf>,
     },
-    /// List runs, newest first.
-    List {
-        /// The store: a file, or postgres://user@host/database.
-        store: Place,
-        /// Show only runs with this status.
-        #[arg(long, value_enum)]
-        status: Option<Status>,
-        /// Show only runs of this workflow.
-        #[arg(long)]
-        workflow: Option<String>,
-        /// Show only parked runs, which no process that has tried could continue.
-        #[arg(long)]
-        parked: bool,
-        /// Show at most this many.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
-        limit: u16,
-    },
-    /// Show one run: its status and its history.
-    Show {
-        /// The store: a file, or postgres://user@host/database.
-        store: Place,
-        /// The workflow id; shows its newest run.
-        workflow_id: String,
-    },
-    /// Ask a run to cancel. The request is durable at once; the program that has the run's code
-    /// carries it out, with the run's own clean-up.
-    Cancel {
-        /// The store: a file, or postgres://user@host/database.
-        store: Place,
-        /// The workflow id; cancels its newest run.
-        workflow_id: String,
-        /// Why, in words.
-        #[arg(long, default_value = "")]
-        reason: String,
-        /// Who asks.
-        #[arg(long, default_value = "bowline")]
-        by: String,
-    },
-    /// Let every process try parked runs again, also those that have tried before. Processes with
-    /// other code do so by themselves.
-    #[command(group = clap::ArgGroup::new("which").required(true).multiple(true))]
-    Retry {
-        /// The store: a file, or postgres://user@host/database.
-        store: Place,
-        /// The workflow id; retries its newest run.
-        #[arg(group = "which", conflicts_with_all = ["all", "workflow", "prefix"])]
-        workflow_id: Option<String>,
-        /// Retry every parked run.
-        #[arg(long, group = "which")]
-        all: bool,
-        /// Retry every parked run of this workflow.
-        #[arg(long, group = "which")]
-        workflow: Option<String>,
-        /// Retry every parked run whose workflow id begins like this.
-        #[arg(long, group = "which")]
-        prefix: Option<String>,
-    },
-    /// Close a run without asking its code; no clean-up runs.
-    Terminate {
-        /// The store: a file, or postgres://user@host/database.
-        store: Place,
-        /// The workflow id; terminates its newest run.
-        workflow_id: String,
-        /// Why, in words.
-        #[arg(long, default_value = "")]
-        reason: String,
-        /// Who asks.
-        #[arg(long, default_value = "bowline")]
-        by: String,
-    },
+    List(List),
+    Show(Show),
+    Start(Start),
+    Signal(SignalArgs),
+    Query(Query),
+    Update(Update),
+    Cancel(Cancel),
+    Receipt(ReceiptArgs),
+    Terminate(Terminate),
+    Retry(Retry),
+    Orphans(Orphans),
     Serve(Box<Serve>),
     /// Say what is known of a process that has a database open.
     #[command(subcommand)]
@@ -122,24 +81,41 @@ pub(crate) enum Command {
     /// Make, list and revoke the API keys of `bowline serve --keys`.
     #[command(subcommand)]
     Key(Key),
-    /// List work that should not be there at all. Exit code 1 if there is any.
-    Orphans {
-        /// The store: a file, or postgres://user@host/database.
-        store: Place,
-    },
-    /// Check a store file from end to end. Exit code 1 if anything is wrong. A database checks
-    /// itself.
+    /// Check a store file from end to end.
+    ///
+    /// Exit code 1 if anything is wrong. A database checks itself.
     Check {
         /// The store: a file.
         store: Place,
     },
-    /// Copy a store file to a new one, consistent as of one moment. Copy a database with its own
-    /// tools, such as pg_dump.
+    /// Copy a store file to a new one, consistent as of one moment.
+    ///
+    /// Copy a database with its own tools, such as pg_dump.
     Backup {
         /// The store: a file.
         store: Place,
         /// The new file; an existing one is never overwritten.
         to: PathBuf,
+    },
+    /// Print what a shell needs to complete these commands.
+    ///
+    ///     bowline completions bash > ~/.local/share/bash-completion/completions/bowline
+    ///     bowline completions zsh > ~/.zfunc/_bowline
+    ///     bowline completions fish > ~/.config/fish/completions/bowline.fish
+    #[command(verbatim_doc_comment)]
+    Completions {
+        /// For which shell.
+        shell: Shell,
+    },
+    /// Print the manual page, or write the pages of all commands into a directory.
+    ///
+    ///     bowline man | man -l -
+    ///     bowline man --to /usr/local/share/man/man1
+    #[command(verbatim_doc_comment)]
+    Man {
+        /// The directory, which must be there.
+        #[arg(long, value_name = "DIRECTORY")]
+        to: Option<PathBuf>,
     },
 }
 
@@ -204,14 +180,5 @@ pub(crate) enum Key {
     },
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Status {
-    Running,
-    Cancelling,
-    Completed,
-    Failed,
-    Cancelled,
-    TimedOut,
-    Terminated,
-    ContinuedAsNew,
-}
+#[cfg(test)]
+mod tests;

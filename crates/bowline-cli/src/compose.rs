@@ -51,7 +51,7 @@ impl Site {
     }
 
     /// Opens the store. A file must be there already, unless it may be made.
-    async fn open(&self, make: bool) -> Result<Arc<dyn Store>> {
+    pub(crate) async fn open(&self, make: bool) -> Result<Arc<dyn Store>> {
         Ok(match &self.place {
             Place::File(path) if make => Arc::new(SqliteStore::open(path)?),
             Place::File(path) => Arc::new(file(path)?),
@@ -127,21 +127,7 @@ impl Server {
 }
 
 /// What this process is called among the members of a store.
-fn identity() -> String {
+pub(crate) fn identity() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     format!("bowline-{}@{host}", std::process::id())
-}
-
-/// Asks something of an engine with nothing to run, which then leaves the store as it found it.
-pub(crate) async fn asking<T>(
-    site: &Site,
-    ask: impl AsyncFnOnce(&Engine) -> Result<T>,
-) -> Result<T> {
-    let store = site.open(false).await?;
-    let engine = Engine::builder(store).identity(identity()).start().await?;
-    let answer = ask(&engine).await;
-    let closed = engine.close(LEAVE).await;
-    let answer = answer?;
-    closed?;
-    Ok(answer)
 }

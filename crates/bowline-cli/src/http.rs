@@ -2,7 +2,7 @@
 //! server is alive and ready, and what it has counted.
 
 mod door;
-mod wire;
+pub(crate) mod wire;
 
 use std::{net::SocketAddr, sync::Arc};
 

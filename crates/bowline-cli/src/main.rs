@@ -9,6 +9,8 @@ mod print;
 mod protect;
 mod secret;
 mod settings;
+mod target;
+mod text;
 
 use std::process::ExitCode;
 
@@ -16,15 +18,17 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    if let Err(error) = secret::is_unspoken(std::env::args_os()) {
-        print::error(&error);
-        return ExitCode::from(2);
-    }
-    match compose::runtime(&args.command).and_then(|runtime| runtime.block_on(command::run(args))) {
+    let json = args.json;
+    let run = || {
+        secret::is_unspoken(std::env::args_os())?;
+        compose::runtime(&args.command)?.block_on(command::run(args))
+    };
+    match run() {
         Ok(code) => code,
+        Err(error) if print::is_unread(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            print::error(&error);
-            ExitCode::from(2)
+            print::error(&error, json);
+            ExitCode::from(command::NOT_DONE)
         }
     }
 }

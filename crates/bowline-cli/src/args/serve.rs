@@ -40,6 +40,7 @@ use super::Place;
 /// An address that other machines can reach needs encryption and credentials: docs/security.md says
 /// how to set up both. Without them only this machine is listened to, unless you say `--insecure`.
 #[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Serve {
     /// A file with options, in TOML.
     #[arg(long, env = "BOWLINE_CONFIG", value_name = "FILE")]

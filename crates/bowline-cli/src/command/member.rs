@@ -6,11 +6,7 @@ use anyhow::{Result, bail};
 use bowline_engine::store::Whom;
 use serde_json::json;
 
-use crate::{
-    args::Place,
-    compose::{Site, asking},
-    print::Printer,
-};
+use crate::{args::Place, compose::Site, print::Printer, target::asking};
 
 /// Who is gone, and who says so.
 pub(crate) struct Gone {
@@ -37,7 +33,8 @@ pub(crate) async fn gone(site: &Site, gone: Gone, print: Printer) -> Result<Exit
         (None, None) => bail!("say who is gone: --identity or --host"),
     };
     let by = if reason.is_empty() { by } else { format!("{by} ({reason})") };
-    let said = asking(site, async |engine| Ok(engine.member_gone(whom, by).await?)).await?;
+    let said =
+        asking(site, async |target| Ok(target.engine().member_gone(whom, by).await?)).await?;
     for (epoch, identity) in &said.gone {
         print.line(
             || format!("{identity} counts as gone, and what it ran as over"),

@@ -3,44 +3,97 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use serde_json::json;
+use bowline_http::model::{HistoryList, Run, RunChanged};
 
-use super::{list, moment};
+use super::INTERRUPTED;
 use crate::{
-    compose::{Site, asking},
+    args::Show,
+    compose::Site,
     print::Printer,
+    target::{Path, Stream, Target, asking, run as at, space},
+    text::{self, Chronicle, Eye, Length},
 };
 
-pub(crate) async fn run(site: &Site, workflow_id: &str, print: Printer) -> Result<ExitCode> {
-    let found = asking(site, async |engine| {
-        let head = engine.current(workflow_id).await?;
-        let history = engine.history(head.run).await?;
-        Ok((head, history))
-    });
-    let (head, history) = found.await?;
-    print.line(|| list::text(&head), list::json(&head));
-    if let Some(parked) = head.why_parked() {
-        let (since, next) = (moment(parked.since), parked.next.map(moment));
-        print.line(
-            || format!("parked since {since}, tried by {}: {}", parked.tries, parked.reason),
-            json!({
-                "parked": parked.reason,
-                "since": since,
-                "tries": parked.tries,
-                "failures": parked.failures,
-                "next": next,
-            }),
-        );
-    }
-    for event in history {
-        let (time, kind) = (moment(event.time), event.kind.name());
-        let notes: Vec<String> = event.notes.iter().map(|note| format!("{note:?}")).collect();
-        let text = || match notes.is_empty() {
-            true => format!("{:>6}  {time}  {kind}", event.id),
-            false => format!("{:>6}  {time}  {kind}  {}", event.id, notes.join(", ")),
+/// How many events are asked for at once.
+const PAGE: u64 = 500;
+
+pub(crate) async fn run(site: &Site, show: Show, print: Printer) -> Result<ExitCode> {
+    asking(site, async |target| {
+        let length = if show.full { Length::Full } else { Length::Line };
+        let whole = |path: Path| path.maybe("payloads", show.full.then_some("full"));
+        let page: Run = target.get(whole(at(&show.on.namespace, &show.run))).await?;
+        // Who listens before they look misses nothing.
+        let mut news = follow(target, &show, &page).await?;
+        print.answer(&page, || text::page(&page, &Eye::here(), print.paint, length))?;
+        let first = match show.last {
+            Some(last) => page.summary.events.saturating_sub(last) + 1,
+            None => 1,
         };
-        print
-            .line(text, json!({ "event": event.id.0, "time": time, "kind": kind, "notes": notes }));
+        let history =
+            whole(at(&show.on.namespace, &format!("@{}", page.summary.run)).then("history"));
+        let mut telling = Telling {
+            target,
+            history,
+            next: first,
+            story: Chronicle::new(Eye::here(), print.paint, length),
+            print,
+        };
+        if first <= page.summary.events || news.is_some() {
+            print.tell(|| format!("\n{}", telling.story.heads()))?;
+        }
+        let mut is_open = telling.tell().await?;
+        while let Some(news) = news.as_mut().filter(|_| is_open) {
+            tokio::select! {
+                told = news.told() => if !told? { break },
+                _ = tokio::signal::ctrl_c() => return Ok(ExitCode::from(INTERRUPTED)),
+            }
+            is_open = telling.tell().await?;
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+    .await
+}
+
+/// Word of what changes, if it is wanted and anything can.
+async fn follow(target: &Target, show: &Show, page: &Run) -> Result<Option<Stream<RunChanged>>> {
+    match (show.follow && page.ended.is_none(), target.is_alone()) {
+        (false, _) => Ok(None),
+        (true, true) => anyhow::bail!(
+            "no program has {} open, so nothing happens to {} now: start the program first, or \
+             leave out --follow",
+            target.place(),
+            page.summary.id
+        ),
+        (true, false) => {
+            let path = space(&show.on.namespace).then("events");
+            Ok(Some(target.stream(path.with("id_prefix", &page.summary.id)).await?))
+        }
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells a history as far as it has come.
+struct Telling<'a> {
+    target: &'a Target,
+    history: Path,
+    /// The next event that was not told.
+    next: u64,
+    story: Chronicle,
+    print: Printer,
+}
+
+impl Telling<'_> {
+    /// Tells what was not told yet; false once nothing can follow.
+    async fn tell(&mut self) -> Result<bool> {
+        loop {
+            let path = self.history.clone().with("from", self.next).with("limit", PAGE);
+            let page: HistoryList = self.target.get(path).await?;
+            for event in &page.events {
+                self.print.answer(event, || vec![self.story.event(event)])?;
+                self.next = event.id + 1;
+            }
+            if page.next.is_none() {
+                return Ok(page.open);
+            }
+        }
+    }
 }

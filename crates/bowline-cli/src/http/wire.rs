@@ -7,7 +7,7 @@ use bowline_temporal::translate;
 use serde_json::Value;
 
 /// What the door for SDKs keeps.
-pub(super) struct Sdk;
+pub(crate) struct Sdk;
 
 impl Wire for Sdk {
     fn read(&self, bytes: &[u8]) -> Option<Vec<Data>> {

@@ -10,28 +10,11 @@ use std::{
 
 use serde_json::{Value, json};
 
+pub(super) use crate::text::Look;
+use crate::text::Paint;
+
 /// How long people have to read what was told, before something happens to it.
 const READING: Duration = Duration::from_millis(1_200);
-
-/// How a piece of text looks.
-#[derive(Clone, Copy)]
-pub(super) enum Look {
-    Strong,
-    Good,
-    Bad,
-    Faint,
-}
-
-impl Look {
-    fn code(self) -> u8 {
-        match self {
-            Self::Strong => 1,
-            Self::Good => 32,
-            Self::Bad => 31,
-            Self::Faint => 2,
-        }
-    }
-}
 
 /// Where everything is told.
 pub(super) struct Teller {
@@ -57,10 +40,7 @@ impl Teller {
 
     /// A piece of text in its colour, if there are colours.
     pub(super) fn paint(&self, look: Look, text: &str) -> String {
-        match self.has_colour {
-            true => format!("\x1b[{}m{text}\x1b[0m", look.code()),
-            false => text.to_owned(),
-        }
+        Paint(self.has_colour).text(look, text)
     }
 
     /// Something for people only.
