@@ -15,12 +15,14 @@ use bowline_engine::{
     worker::registry::ActivityCode,
 };
 use bowline_replay::Workflow as WorkflowCode;
+use tokio::sync::Notify;
 
 use crate::{
     Activity, ActivityOptions, Bowline, ClientError, Workflow, WorkflowOptions,
     ctx::{App, assert_path},
     name, open,
     registry::{QUEUE, Registry, States},
+    stop::{self, Ears},
 };
 
 /// How long running activities have to finish when the program is told to stop.
@@ -287,17 +289,37 @@ impl Builder {
         Ok(Bowline::new(engine, app, store).with_joint(joint))
     }
 
-    /// Starts, works until ctrl-c, and then gives running activities 30 seconds to finish.
+    /// Starts, works until Ctrl-C or SIGTERM, and then gives running activities 30 seconds to
+    /// finish. A second one of either ends the process at once, as if it had been killed: what ran
+    /// is taken up by the next start. Both are told on standard error.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// As [`start`](Self::start), or if signals cannot be listened for.
     pub async fn run(self) -> Result<(), ClientError> {
-        let bowline = self.start().await?;
-        let told = tokio::signal::ctrl_c().await;
-        if let Err(error) = told {
-            tracing::error!(%error, "ctrl-c cannot be listened for: stopping now");
+        let deaf = |error| ClientError::Invalid(format!("signals cannot be heard: {error}"));
+        // Before the start, so that none is lost: work begins while it is not complete yet.
+        let mut ears = Ears::open().map_err(deaf)?;
+        let (told, mut is_told) = (Notify::new(), false);
+        let work = async {
+            let bowline = self.start().await?;
+            told.notified().await;
+            bowline.close(DRAIN).await
+        };
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                closed = &mut work => {
+                    closed?;
+                    stop::say("stopped");
+                    return Ok(());
+                }
+                word = ears.hear() => {
+                    stop::heard(word, is_told, DRAIN);
+                    is_told = true;
+                    told.notify_one();
+                }
+            }
         }
-        bowline.close(DRAIN).await
     }
 
     /// The durable name of a function; none if it has none, which is a fault.

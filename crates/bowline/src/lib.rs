@@ -46,6 +46,7 @@ mod race;
 mod registry;
 mod retry;
 mod scope;
+mod stop;
 mod transaction;
 mod value;
 mod workflow;

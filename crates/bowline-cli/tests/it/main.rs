@@ -5,6 +5,7 @@ mod demo;
 mod gone;
 mod plain;
 mod session;
+mod told;
 
 use std::{
     path::Path,
