@@ -125,3 +125,45 @@ fn argument(page: &mut String, arg: &Arg) {
     let lines = wrapped(&text);
     writeln!(page, "- {}", lines.join("\n  ")).expect("memory takes everything");
 }
+
+/// Whoever installs what `packaging/` has gets a server that starts: every option and variable that
+/// is named there exists.
+#[test]
+fn packaging_names_only_what_there_is() {
+    let mut command = Args::command();
+    command.build();
+    let serve = command.find_subcommand("serve").expect("it is there");
+    let all = || command.get_arguments().chain(serve.get_arguments());
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging");
+    let mut named = 0;
+    for file in ["Containerfile", "bowline.service", "bowline.toml", "kubernetes.yaml"] {
+        let text = std::fs::read_to_string(format!("{folder}/{file}")).expect("it reads");
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
+        for word in words {
+            let is_known = match word {
+                word if word.starts_with("BOWLINE_") => {
+                    all().any(|arg| arg.get_env().is_some_and(|variable| variable == word))
+                }
+                word if file == "kubernetes.yaml" && word.starts_with("--") && word.len() > 3 => {
+                    let kubectl = ["--cert", "--key", "--from-literal", "--from-file", "--allow"];
+                    kubectl.contains(&word) || all().any(|arg| arg.get_long() == Some(&word[2..]))
+                }
+                _ => continue,
+            };
+            assert!(is_known, "{file} names {word}");
+            named += 1;
+        }
+        if file == "bowline.toml" {
+            let uncommented: Vec<&str> = text
+                .lines()
+                .map(|line| {
+                    line.strip_prefix("# ").filter(|rest| rest.contains(" = ")).unwrap_or(line)
+                })
+                .filter(|line| !line.starts_with("store") || line.contains("/var/lib"))
+                .collect();
+            let read = toml::from_str::<super::Options>(&uncommented.join("\n"));
+            assert!(read.expect("every option is known").keys.is_some());
+        }
+    }
+    assert!(named > 10, "{named}");
+}
