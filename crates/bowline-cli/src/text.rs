@@ -8,8 +8,8 @@ mod table;
 mod tree;
 
 pub(crate) use data::{Length, data, failure};
-pub(crate) use history::Chronicle;
-pub(crate) use moment::{Eye, span};
+pub(crate) use history::HistoryText;
+pub(crate) use moment::{LocalTime, span};
 pub(crate) use run::{page, runs};
 pub(crate) use table::{Table, fit};
 pub(crate) use tree::{orphans, receipt};

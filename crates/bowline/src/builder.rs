@@ -22,7 +22,7 @@ use crate::{
     ctx::{App, assert_path},
     name, open,
     registry::{QUEUE, Registry, States},
-    stop::{self, Ears},
+    stop::{self, StopSignals},
 };
 
 /// How long running activities have to finish when the program is told to stop.
@@ -298,7 +298,7 @@ impl Builder {
     pub async fn run(self) -> Result<(), ClientError> {
         let deaf = |error| ClientError::Invalid(format!("signals cannot be heard: {error}"));
         // Before the start, so that none is lost: work begins while it is not complete yet.
-        let mut ears = Ears::open().map_err(deaf)?;
+        let mut signals = StopSignals::open().map_err(deaf)?;
         let (told, mut is_told) = (Notify::new(), false);
         let work = async {
             let bowline = self.start().await?;
@@ -313,7 +313,7 @@ impl Builder {
                     stop::say("stopped");
                     return Ok(());
                 }
-                word = ears.hear() => {
+                word = signals.hear() => {
                     stop::heard(word, is_told, DRAIN);
                     is_told = true;
                     told.notify_one();

@@ -29,7 +29,7 @@ impl Word {
 }
 
 /// Hears it, from the moment that this is made.
-pub(crate) struct Ears {
+pub(crate) struct StopSignals {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -37,7 +37,7 @@ pub(crate) struct Ears {
 }
 
 #[cfg(unix)]
-impl Ears {
+impl StopSignals {
     pub(crate) fn open() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
@@ -54,7 +54,7 @@ impl Ears {
 }
 
 #[cfg(not(unix))]
-impl Ears {
+impl StopSignals {
     pub(crate) fn open() -> io::Result<Self> {
         Ok(Self {})
     }

@@ -12,7 +12,7 @@ use crate::{
     args::{Until, Wait},
     print::{Printer, Screen},
     target::{Target, receipt as at},
-    text::{self, Eye},
+    text::{self, LocalTime},
 };
 
 /// For how long nothing moves before nobody is expected to move it, where nobody else can.
@@ -130,7 +130,7 @@ impl Following<'_> {
             return self.print.answer(receipt, Vec::new);
         }
         if screen.is_live() {
-            let lines = text::receipt(receipt, &Eye::here(), self.print.paint);
+            let lines = text::receipt(receipt, &LocalTime::here(), self.print.paint);
             return Ok(screen.draw(&lines)?);
         }
         if told.is_none_or(|told| told.phase != receipt.phase) {
@@ -142,7 +142,7 @@ impl Following<'_> {
     }
 
     fn end(&self, screen: &mut Screen, over: Over, last: &Receipt) -> Result<ExitCode> {
-        let lines = || text::receipt(last, &Eye::here(), self.print.paint);
+        let lines = || text::receipt(last, &LocalTime::here(), self.print.paint);
         match screen.is_live() {
             true => screen.draw(&lines())?,
             false => self.print.answer(last, lines)?,

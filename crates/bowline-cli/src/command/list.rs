@@ -11,7 +11,7 @@ use crate::{
     compose::Site,
     print::Printer,
     target::{Path, asking, space},
-    text::{self, Eye},
+    text::{self, LocalTime},
 };
 
 /// How many runs are asked for at once.
@@ -42,7 +42,7 @@ pub(crate) async fn run(site: &Site, list: List, print: Printer) -> Result<ExitC
         print.talk("no runs");
         return Ok(ExitCode::SUCCESS);
     }
-    print.answer(&(), || text::runs(&runs, &Eye::here(), print.paint))?;
+    print.answer(&(), || text::runs(&runs, &LocalTime::here(), print.paint))?;
     if !is_all {
         print.talk("(there are more: --limit shows them)");
     }

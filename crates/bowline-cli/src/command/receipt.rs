@@ -11,7 +11,7 @@ use crate::{
     compose::Site,
     print::Printer,
     target::{asking, receipt as at},
-    text::{self, Eye},
+    text::{self, LocalTime},
 };
 
 pub(crate) async fn run(site: &Site, args: ReceiptArgs, print: Printer) -> Result<ExitCode> {
@@ -30,7 +30,7 @@ pub(crate) async fn run(site: &Site, args: ReceiptArgs, print: Printer) -> Resul
             return Following { target, namespace, receipt, until, within, print }.watch().await;
         }
         let found: Receipt = target.get(at(namespace, &receipt)).await?;
-        print.answer(&found, || text::receipt(&found, &Eye::here(), print.paint))?;
+        print.answer(&found, || text::receipt(&found, &LocalTime::here(), print.paint))?;
         Ok(ExitCode::SUCCESS)
     })
     .await

@@ -11,7 +11,7 @@ use crate::{
     compose::Site,
     print::Printer,
     target::{Path, Stream, Target, asking, run as at, space},
-    text::{self, Chronicle, Eye, Length},
+    text::{self, HistoryText, Length, LocalTime},
 };
 
 /// How many events are asked for at once.
@@ -24,7 +24,7 @@ pub(crate) async fn run(site: &Site, show: Show, print: Printer) -> Result<ExitC
         let page: Run = target.get(whole(at(&show.on.namespace, &show.run))).await?;
         // Who listens before they look misses nothing.
         let mut news = follow(target, &show, &page).await?;
-        print.answer(&page, || text::page(&page, &Eye::here(), print.paint, length))?;
+        print.answer(&page, || text::page(&page, &LocalTime::here(), print.paint, length))?;
         let first = match show.last {
             Some(last) => page.summary.events.saturating_sub(last) + 1,
             None => 1,
@@ -35,7 +35,7 @@ pub(crate) async fn run(site: &Site, show: Show, print: Printer) -> Result<ExitC
             target,
             history,
             next: first,
-            story: Chronicle::new(Eye::here(), print.paint, length),
+            story: HistoryText::new(LocalTime::here(), print.paint, length),
             print,
         };
         if first <= page.summary.events || news.is_some() {
@@ -77,7 +77,7 @@ struct Telling<'a> {
     history: Path,
     /// The next event that was not told.
     next: u64,
-    story: Chronicle,
+    story: HistoryText,
     print: Printer,
 }
 

@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 use bowline_http::model::HistoryEvent;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Eye, Length, Look, Paint, data, failure, safe, span};
+use super::{Length, LocalTime, Look, Paint, data, failure, safe, span};
 
 /// How wide the column of sentences is.
 const WORDS: usize = 44;
 
 /// The teller of one hiteller.
-pub(crate) struct Chronicle {
-    pub(crate) eye: Eye,
+pub(crate) struct HistoryText {
+    pub(crate) local: LocalTime,
     pub(crate) paint: Paint,
     pub(crate) length: Length,
     /// What activities, timers and children are called, by number.
     names: BTreeMap<u64, String>,
 }
 
-impl Chronicle {
-    pub(crate) fn new(eye: Eye, paint: Paint, length: Length) -> Self {
-        Self { eye, paint, length, names: BTreeMap::new() }
+impl HistoryText {
+    pub(crate) fn new(local: LocalTime, paint: Paint, length: Length) -> Self {
+        Self { local, paint, length, names: BTreeMap::new() }
     }
 
     /// The headings of what follows.
@@ -35,7 +35,7 @@ impl Chronicle {
         if let (Some(target), Some(name)) = (event.target, &event.name) {
             self.names.insert(target, safe(name));
         }
-        let time = self.eye.clock(&event.time);
+        let time = self.local.clock(&event.time);
         let after = format!("+{}", span(event.since_start_ms as f64));
         let words = self.words(event);
         let mut more = Vec::new();
@@ -89,11 +89,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::text::moment::tests::eye;
+    use crate::text::moment::tests::local;
 
     #[test]
     fn later_events_name_what_they_are_about() {
-        let mut teller = Chronicle::new(eye(), Paint(false), Length::Line);
+        let mut teller = HistoryText::new(local(), Paint(false), Length::Line);
         let events = json!([
             { "id": 1, "time": "2026-11-16T10:57:00.123Z", "since_start_ms": 0,
               "kind": "WorkflowStarted", "words": "the run of checkout began",

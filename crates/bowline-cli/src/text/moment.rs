@@ -4,12 +4,12 @@ use jiff::{Timestamp, tz::TimeZone};
 
 /// Who looks: where, and when.
 #[derive(Clone, Debug)]
-pub(crate) struct Eye {
+pub(crate) struct LocalTime {
     pub(crate) zone: TimeZone,
     pub(crate) now: Timestamp,
 }
 
-impl Eye {
+impl LocalTime {
     /// Here, now. The zone is the system's; `TZ` says another one.
     pub(crate) fn here() -> Self {
         Self { zone: TimeZone::system(), now: Timestamp::now() }
@@ -90,25 +90,25 @@ pub(super) mod tests {
     use super::*;
 
     /// At noon in a town that is an hour ahead.
-    pub(crate) fn eye() -> Eye {
+    pub(crate) fn local() -> LocalTime {
         let zone = TimeZone::get("Europe/Berlin").expect("it is known");
-        Eye { zone, now: "2026-11-16T11:00:00Z".parse().expect("a moment") }
+        LocalTime { zone, now: "2026-11-16T11:00:00Z".parse().expect("a moment") }
     }
 
     #[test]
     fn moments_are_those_of_the_clock_on_the_wall() {
-        let eye = eye();
-        assert_eq!(eye.at("2026-11-16T10:57:00.5Z"), "2026-11-16 11:57:00");
-        assert_eq!(eye.at("2026-07-01T10:00:00Z"), "2026-07-01 12:00:00", "in summer");
-        assert_eq!(eye.clock("2026-11-16T10:57:00.123456Z"), "11:57:00.123");
-        assert_eq!(eye.clock("2026-11-15T22:59:59Z"), "2026-11-15 23:59:59.000");
-        assert_eq!(eye.clock("2026-11-15T23:00:00Z"), "00:00:00.000", "today, here");
-        assert_eq!(eye.at("soon"), "soon");
+        let local = local();
+        assert_eq!(local.at("2026-11-16T10:57:00.5Z"), "2026-11-16 11:57:00");
+        assert_eq!(local.at("2026-07-01T10:00:00Z"), "2026-07-01 12:00:00", "in summer");
+        assert_eq!(local.clock("2026-11-16T10:57:00.123456Z"), "11:57:00.123");
+        assert_eq!(local.clock("2026-11-15T22:59:59Z"), "2026-11-15 23:59:59.000");
+        assert_eq!(local.clock("2026-11-15T23:00:00Z"), "00:00:00.000", "today, here");
+        assert_eq!(local.at("soon"), "soon");
     }
 
     #[test]
     fn it_is_said_how_long_ago() {
-        let eye = eye();
+        let local = local();
         for (moment, says) in [
             ("2026-11-16T11:00:00Z", "just now"),
             ("2026-11-16T10:59:59Z", "1 s ago"),
@@ -118,7 +118,7 @@ pub(super) mod tests {
             ("2026-11-16T11:00:30Z", "in 30 s"),
             ("soon", ""),
         ] {
-            assert_eq!(eye.ago(moment), says);
+            assert_eq!(local.ago(moment), says);
         }
     }
 

@@ -2,13 +2,13 @@
 
 use bowline_http::model::{PendingActivity, PendingChild, PendingTimer, Run, RunSummary};
 
-use super::{Eye, Length, Look, Paint, Table, data, failure, look_of, safe, span};
+use super::{Length, LocalTime, Look, Paint, Table, data, failure, look_of, safe, span};
 
 /// How many letters of a reason a table has.
 const REASON: usize = 60;
 
 /// A table of runs.
-pub(crate) fn runs(runs: &[RunSummary], eye: &Eye, paint: Paint) -> Vec<String> {
+pub(crate) fn runs(runs: &[RunSummary], local: &LocalTime, paint: Paint) -> Vec<String> {
     let mut table =
         Table::new(&["ID", "WORKFLOW", "STATE", "STARTED", "", "TOOK", "EVENTS", "WHY"]);
     for run in runs {
@@ -17,8 +17,8 @@ pub(crate) fn runs(runs: &[RunSummary], eye: &Eye, paint: Paint) -> Vec<String> 
             (safe(&run.id), Some(Look::Strong)),
             plain(safe(&run.workflow)),
             (safe(&run.state), Some(look_of(&run.state))),
-            plain(eye.at(&run.started_at)),
-            (eye.ago(&run.started_at), Some(Look::Faint)),
+            plain(local.at(&run.started_at)),
+            (local.ago(&run.started_at), Some(Look::Faint)),
             plain(span(run.took_ms as f64)),
             plain(run.events.to_string()),
             plain(why(run)),
@@ -39,7 +39,7 @@ fn why(run: &RunSummary) -> String {
 }
 
 /// Everything about a run but its history.
-pub(crate) fn page(run: &Run, eye: &Eye, paint: Paint, length: Length) -> Vec<String> {
+pub(crate) fn page(run: &Run, local: &LocalTime, paint: Paint, length: Length) -> Vec<String> {
     let own = &run.summary;
     let state = paint.text(look_of(&own.state), &safe(&own.state));
     let head = paint.text(Look::Strong, &safe(&own.id));
@@ -53,9 +53,9 @@ pub(crate) fn page(run: &Run, eye: &Eye, paint: Paint, length: Length) -> Vec<St
         "" => String::new(),
         by => format!(" by {}", safe(by)),
     };
-    say("started", format!("{}{by}", eye.both(&own.started_at)));
+    say("started", format!("{}{by}", local.both(&own.started_at)));
     if let Some(closed) = &own.closed_at {
-        say("closed", eye.both(closed));
+        say("closed", local.both(closed));
     }
     say("took", span(own.took_ms as f64));
     if let Some(parent) = &own.parent {
@@ -66,11 +66,11 @@ pub(crate) fn page(run: &Run, eye: &Eye, paint: Paint, length: Length) -> Vec<St
     }
     if let Some(cancel) = &own.cancel {
         let decided = if cancel.decided_at.is_some() { "" } else { "; nobody has read it yet" };
-        let asked = eye.both(&cancel.requested_at);
+        let asked = local.both(&cancel.requested_at);
         say("cancel", format!("{}, asked {asked}{decided}", safe(&cancel.why.words)));
     }
     if let Some(parked) = &own.parked {
-        let (since, tries) = (eye.both(&parked.since), parked.tries);
+        let (since, tries) = (local.both(&parked.since), parked.tries);
         say("parked", format!("since {since}, tried by {tries}: {}", safe(&parked.reason)));
     }
     if let Some(input) = &run.input {
@@ -96,7 +96,7 @@ pub(crate) fn page(run: &Run, eye: &Eye, paint: Paint, length: Length) -> Vec<St
             say("why", safe(&why.words));
         }
     }
-    lines.extend(pending(run, eye, paint, length));
+    lines.extend(pending(run, local, paint, length));
     lines
 }
 
@@ -108,13 +108,13 @@ fn chain(run: &Run) -> String {
 }
 
 /// What a run waits for.
-fn pending(run: &Run, eye: &Eye, paint: Paint, length: Length) -> Vec<String> {
+fn pending(run: &Run, local: &LocalTime, paint: Paint, length: Length) -> Vec<String> {
     let mut table = Table::new(&["PENDING", "", "STATE", "", ""]);
     for activity in &run.activities {
-        table.row(of_activity(activity, eye, length));
+        table.row(of_activity(activity, local, length));
     }
     for timer in &run.timers {
-        table.row(of_timer(timer, eye));
+        table.row(of_timer(timer, local));
     }
     for child in &run.children {
         table.row(of_child(child));
@@ -134,7 +134,7 @@ fn pending(run: &Run, eye: &Eye, paint: Paint, length: Length) -> Vec<String> {
 
 type Row = Vec<(String, Option<Look>)>;
 
-fn of_activity(one: &PendingActivity, eye: &Eye, length: Length) -> Row {
+fn of_activity(one: &PendingActivity, local: &LocalTime, length: Length) -> Row {
     let plain = |text: String| (text, None);
     let attempt =
         if one.attempt > 1 { format!(", attempt {}", one.attempt) } else { String::new() };
@@ -144,10 +144,10 @@ fn of_activity(one: &PendingActivity, eye: &Eye, length: Length) -> Row {
     };
     let place = match (&one.worker, &one.started_at, &one.due) {
         (Some(worker), Some(since), _) => {
-            format!("on {} since {}{attempt}", safe(worker), eye.ago(since).replace(" ago", ""))
+            format!("on {} since {}{attempt}", safe(worker), local.ago(since).replace(" ago", ""))
         }
         (_, _, Some(due)) => {
-            format!("in queue {}, due {}{attempt}", safe(&one.queue), eye.ago(due))
+            format!("in queue {}, due {}{attempt}", safe(&one.queue), local.ago(due))
         }
         _ => String::new(),
     };
@@ -167,9 +167,9 @@ fn of_activity(one: &PendingActivity, eye: &Eye, length: Length) -> Row {
     ]
 }
 
-fn of_timer(timer: &PendingTimer, eye: &Eye) -> Row {
+fn of_timer(timer: &PendingTimer, local: &LocalTime) -> Row {
     let plain = |text: String| (text, None);
-    let rings = format!("{} ({})", eye.at(&timer.due), eye.ago(&timer.due));
+    let rings = format!("{} ({})", local.at(&timer.due), local.ago(&timer.due));
     vec![
         plain(format!("timer #{}", timer.number)),
         plain(safe(&timer.id)),
@@ -202,7 +202,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::text::moment::tests::eye;
+    use crate::text::moment::tests::local;
 
     fn summary(id: &str, state: &str) -> RunSummary {
         serde_json::from_value(json!({
@@ -240,7 +240,8 @@ mod tests {
             tries: 1,
             next: None,
         });
-        let lines = runs(&[summary("order-42", "running"), cancelled, long], &eye(), Paint(false));
+        let lines =
+            runs(&[summary("order-42", "running"), cancelled, long], &local(), Paint(false));
         expect_file!["shown/runs.txt"].assert_eq(&format!("{}\n", lines.join("\n")));
     }
 
@@ -273,7 +274,7 @@ mod tests {
         .expect("a run");
         run.summary.cancel = Some(asked("lost"));
         assert_eq!(run.input.as_ref().expect("it has one").encoding, DataEncoding::Json);
-        let lines = page(&run, &eye(), Paint(false), Length::Line);
+        let lines = page(&run, &local(), Paint(false), Length::Line);
         expect_file!["shown/page.txt"].assert_eq(&format!("{}\n", lines.join("\n")));
     }
 }

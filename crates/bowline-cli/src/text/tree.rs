@@ -2,16 +2,16 @@
 
 use bowline_http::model::{Hops, OrphanList, Receipt, TreeActivity, TreeRun, Why};
 
-use super::{Eye, Look, Paint, Table, look_of, safe, span};
+use super::{LocalTime, Look, Paint, Table, look_of, safe, span};
 
 /// The phases of a cancel, in their order.
 const PHASES: [&str; 7] =
     ["requested", "decided", "delivered", "observed", "stopped", "settled", "clean"];
 
 /// A receipt as a tree.
-pub(crate) fn receipt(receipt: &Receipt, eye: &Eye, paint: Paint) -> Vec<String> {
+pub(crate) fn receipt(receipt: &Receipt, local: &LocalTime, paint: Paint) -> Vec<String> {
     let mut forest = Forest { told: &receipt.why, paint, lines: Vec::new() };
-    let asked = eye.both(&receipt.requested_at);
+    let asked = local.both(&receipt.requested_at);
     forest.lines.push(format!(
         "cancel {}, asked {asked}",
         paint.text(Look::Strong, &safe(&receipt.why.words))
@@ -188,7 +188,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::text::moment::tests::eye;
+    use crate::text::moment::tests::local;
 
     fn why(code: &str) -> Value {
         json!({ "code": code, "words": "requested by alice (lost)" })
@@ -234,12 +234,12 @@ mod tests {
 
     #[test]
     fn a_receipt_is_a_tree() {
-        let lines = receipt(&cancelled("delivered"), &eye(), Paint(false));
+        let lines = receipt(&cancelled("delivered"), &local(), Paint(false));
         expect_file!["shown/receipt.txt"].assert_eq(&format!("{}\n", lines.join("\n")));
         let mut clean = cancelled("clean");
         (clean.clean, clean.settled, clean.took_ms) = (true, true, Some(9_400));
         clean.awaited.clear();
-        let lines = receipt(&clean, &eye(), Paint(false));
+        let lines = receipt(&clean, &local(), Paint(false));
         assert_eq!(lines.last().expect("a line"), "clean: nothing is left running (9.4 s)");
         assert!(lines[1].ends_with("settled > CLEAN"));
     }
