@@ -19,6 +19,7 @@ mod escape;
 mod finding;
 mod folder;
 mod function;
+mod glossary;
 mod header;
 mod length;
 mod map;
@@ -57,6 +58,7 @@ const CHECKS: &[Check] = &[
     comments::CHECK,
     names::CHECK,
     words::CHECK,
+    glossary::CHECK,
     arms::CHECK,
     unfinished::CHECK,
     dependency::CHECK,

@@ -28,7 +28,7 @@ fn run(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The name of the type that a line defines.
-fn defined(line: &str) -> Option<&str> {
+pub(super) fn defined(line: &str) -> Option<&str> {
     let words = line.strip_prefix("pub ").unwrap_or(line);
     let words = match words.strip_prefix("pub(") {
         Some(rest) => rest.split_once(") ")?.1,

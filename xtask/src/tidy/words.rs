@@ -92,7 +92,7 @@ fn is_word(word: &str, banned: &str) -> bool {
 }
 
 /// The words of a text in lower case; names fall apart at underscores and humps.
-fn split(text: &str) -> Vec<String> {
+pub(super) fn split(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for character in text.chars() {
