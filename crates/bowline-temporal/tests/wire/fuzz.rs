@@ -8,6 +8,7 @@ mod wire;
 
 use std::{
     collections::BTreeMap,
+    error::Error as _,
     sync::{
         Arc, Once,
         atomic::{AtomicUsize, Ordering},
@@ -19,7 +20,7 @@ use bowline_engine::{
     Engine,
     store::{Store, memory::MemoryStore},
 };
-use bowline_temporal::{Door, limits::Limits};
+use bowline_temporal::{Door, Listening, limits::Limits};
 use temporalio_protos::temporal::api::workflowservice::v1::*;
 use tokio::task::JoinSet;
 use tonic::{Code, Request, Status, client::Grpc, transport::Channel};
@@ -35,6 +36,8 @@ const AT_ONCE: u64 = 50;
 /// How long a client waits, and how long it may take until it is told so.
 const PATIENCE: Duration = Duration::from_millis(200);
 const HANGS: Duration = Duration::from_secs(30);
+/// How often a call is made again whose connection has ended.
+const CONNECTIONS: usize = 5;
 /// A queue that no mutated request knows.
 const QUIET: &str = "a quiet queue";
 
@@ -71,13 +74,40 @@ async fn world() -> World {
     let door = Door::with(engine.clone(), SPACE, limits);
     let address = "127.0.0.1:0".parse().expect("an address");
     let listening = bowline_temporal::serve(door.clone(), address).await.expect("it listens");
-    let channel = Channel::from_shared(format!("http://{}", listening.address));
-    let channel = channel.expect("a uri").connect_lazy();
+    let channel = channel(&listening);
     World { engine, door, channel, listening, store }
 }
 
-/// Sends bytes to a method, whatever they are.
+fn channel(listening: &Listening) -> Channel {
+    let channel = Channel::from_shared(format!("http://{}", listening.address));
+    channel.expect("a uri").connect_lazy()
+}
+
+/// Sends bytes to a method, whatever they are. A server that has much else to do ends the
+/// connection of somebody who gives up many calls before it has looked at them, and all others go
+/// with it: they are made again. A request that ends connections by itself is never answered.
 async fn send(channel: Channel, method: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Status> {
+    let mut answer = send_once(channel.clone(), method, bytes.clone()).await;
+    for _ in 0..CONNECTIONS {
+        if !answer.as_ref().is_err_and(is_cut_off) {
+            break;
+        }
+        answer = send_once(channel.clone(), method, bytes.clone()).await;
+    }
+    match answer {
+        Err(status) if is_cut_off(&status) => Err(Status::unavailable(status.to_string())),
+        answer => answer,
+    }
+}
+
+/// Whether the connection ended before there was an answer. Who gave up by the own clock was
+/// not cut off.
+fn is_cut_off(status: &Status) -> bool {
+    status.source().is_some_and(|source| source.is::<tonic::transport::Error>())
+        && status.message() != "Timeout expired"
+}
+
+async fn send_once(channel: Channel, method: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Status> {
     let path = format!("/temporal.api.workflowservice.v1.WorkflowService/{method}");
     let mut grpc = Grpc::new(channel);
     grpc.ready().await.map_err(|why| Status::unavailable(why.to_string()))?;
@@ -139,6 +169,8 @@ async fn mutated_requests_are_answered() {
     let first = setting("BOWLINE_FUZZ_SEED", 1);
     let rounds = TRIES * setting("BOWLINE_FUZZ", 1) / AT_ONCE;
     let mut told = BTreeMap::<String, u64>::new();
+    // Connections of its own: the good client keeps its one.
+    let hostile = channel(&world.listening);
     for round in first..first + rounds {
         let seeds = request::seeds(&request::live(&world, round).await);
         let mut sent = JoinSet::new();
@@ -147,7 +179,7 @@ async fn mutated_requests_are_answered() {
             let Seed { method, bytes } = &seeds[choices.below(seeds.len())];
             let other = &seeds[choices.below(seeds.len())];
             let (method, bytes) = (*method, wire::mutated(bytes, &other.bytes, &mut choices));
-            let call = send(world.channel.clone(), method, bytes.clone());
+            let call = send(hostile.clone(), method, bytes.clone());
             sent.spawn(async move {
                 let answer = tokio::time::timeout(HANGS, call).await;
                 (method, bytes, answer)
