@@ -104,7 +104,7 @@ pub enum Command {
     },
     /// Says when the activity that `HoldOne` left was told.
     ToldOne,
-    /// Leaves this many activities that run until they are told, each of a run of its own.
+    /// Starts this many runs, each with an activity that runs until it is told, and leaves them.
     HoldMany {
         /// What their ids begin with.
         name: String,

@@ -1,25 +1,18 @@
 //! `takeover`: several processes have runs with running activities, one of them is killed, and the
 //! others begin its activities anew. The harness puts their parts together by the machine's clock.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
 };
-
-use anyhow::anyhow;
 
 use super::{Found, across::clock};
 use crate::{Metrics, System, Trouble, Work, probe};
 
 const LANES: u32 = 64;
-const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Starts runs whose activities run until they are told, and returns when all of them run here.
+/// Starts runs whose activities run until they are told, here or in another process.
 pub(super) async fn hold<S: System>(system: &Arc<S>, name: String, runs: u32) -> Found {
-    probe::reset();
     let next = Arc::new(AtomicU32::new(0));
     let lanes = (0..LANES).map(|_| {
         let (system, next, name) = (system.clone(), next.clone(), name.clone());
@@ -36,13 +29,7 @@ pub(super) async fn hold<S: System>(system: &Arc<S>, name: String, runs: u32) ->
     for lane in lanes.collect::<Vec<_>>() {
         lane.await??;
     }
-    match tokio::time::timeout(PATIENCE, probe::until_held(runs as usize)).await {
-        Ok(()) => Ok(Metrics::new()),
-        Err(_) => {
-            let held = probe::held_count();
-            Err(anyhow!("{held} of {runs} activities have begun here within {PATIENCE:?}").into())
-        }
-    }
+    Ok(Metrics::new())
 }
 
 /// How many activities have begun here since a moment: the first and the last of them.
