@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use ask::{Given, IfClosed, IfOpen, Query, SignalArgs, Start, Update};
-pub(crate) use look::{List, On, Orphans, Show};
+pub(crate) use look::{List, On, OneRun, Orphans, Show};
 pub(crate) use place::Place;
 pub(crate) use serve::{Http, LogLevel, Options, Payloads, Serve};
 pub(crate) use stop::{Cancel, ReceiptArgs, Retry, Terminate, Until, Wait};

@@ -57,14 +57,14 @@ pub(crate) async fn run(args: Args) -> Result<ExitCode> {
             demo::run(demo::DemoOptions { json: args.json, keep, worker }).await
         }
         Command::List(list) => list::run(&on(&list.on), list, print).await,
-        Command::Show(show) => show::run(&on(&show.on), show, print).await,
+        Command::Show(show) => show::run(&on(&show.at.on), show, print).await,
         Command::Start(start) => ask::start(&on(&start.on), start, print).await,
-        Command::Signal(signal) => ask::signal(&on(&signal.on), signal, print).await,
-        Command::Query(query) => ask::query(&on(&query.on), query, print).await,
-        Command::Update(update) => ask::update(&on(&update.on), update, print).await,
-        Command::Cancel(cancel) => cancel::cancel(&on(&cancel.on), cancel, print).await,
+        Command::Signal(signal) => ask::signal(&on(&signal.at.on), signal, print).await,
+        Command::Query(query) => ask::query(&on(&query.at.on), query, print).await,
+        Command::Update(update) => ask::update(&on(&update.at.on), update, print).await,
+        Command::Cancel(cancel) => cancel::cancel(&on(&cancel.at.on), cancel, print).await,
         Command::Receipt(receipt) => receipt::run(&on(&receipt.on), receipt, print).await,
-        Command::Terminate(end) => cancel::terminate(&on(&end.on), end, print).await,
+        Command::Terminate(end) => cancel::terminate(&on(&end.at.on), end, print).await,
         Command::Retry(retry) => retry::run(&on(&retry.on), retry, print).await,
         Command::Orphans(orphans) => orphans::run(&on(&orphans.on), orphans, print).await,
         Command::Serve(serve) => {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::On;
+use super::{On, OneRun};
 
 /// A value that is sent: JSON, on the command line or in a file.
 #[derive(Debug, Args)]
@@ -73,10 +73,7 @@ pub(crate) enum IfClosed {
 #[derive(Debug, Args)]
 pub(crate) struct SignalArgs {
     #[command(flatten)]
-    pub(crate) on: On,
-    /// The workflow id, for its newest run, or @ and the id of a run.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    pub(crate) at: OneRun,
     /// Which signal.
     pub(crate) name: String,
     #[command(flatten)]
@@ -92,10 +89,7 @@ pub(crate) struct SignalArgs {
 #[derive(Debug, Args)]
 pub(crate) struct Query {
     #[command(flatten)]
-    pub(crate) on: On,
-    /// The workflow id, for its newest run, or @ and the id of a run.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    pub(crate) at: OneRun,
     /// Which query.
     pub(crate) name: String,
     #[command(flatten)]
@@ -109,15 +103,12 @@ pub(crate) struct Query {
 #[derive(Debug, Args)]
 pub(crate) struct Update {
     #[command(flatten)]
-    pub(crate) on: On,
-    /// The workflow id, for its newest run, or @ and the id of a run.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    pub(crate) at: OneRun,
     /// Which update.
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) given: Given,
-    /// Names the update: whoever asks again under this name gets the same answer.
+    /// Names the update: ask again under this name to get the same answer.
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     /// Wait for the answer for so many seconds, 60 at most. 0 only asks.

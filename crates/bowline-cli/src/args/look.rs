@@ -14,6 +14,16 @@ pub(crate) struct On {
     pub(crate) namespace: String,
 }
 
+/// One run, and where it is.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct OneRun {
+    #[command(flatten)]
+    pub(crate) on: On,
+    /// The workflow id, for its newest run, or @ and the id of a run.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+}
+
 /// List runs, newest first.
 #[derive(Debug, Args)]
 pub(crate) struct List {
@@ -79,10 +89,7 @@ pub(crate) enum Status {
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     #[command(flatten)]
-    pub(crate) on: On,
-    /// The workflow id, for its newest run, or @ and the id of a run.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    pub(crate) at: OneRun,
     /// Go on telling what happens, until the run is closed.
     #[arg(long)]
     pub(crate) follow: bool,

@@ -3,7 +3,7 @@
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::On;
+use super::{On, OneRun};
 
 /// How far to wait for a cancel.
 #[derive(Clone, Copy, Debug, Args)]
@@ -33,6 +33,17 @@ pub(crate) enum Until {
     Clean,
 }
 
+/// Who wants a run stopped, and why.
+#[derive(Debug, Args)]
+pub(crate) struct Request {
+    /// Why, in words.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) reason: String,
+    /// Who asks. [default: the user who says it]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+}
+
 /// Ask a run to cancel, with everything below it.
 ///
 /// The request is durable at once; the program that has the run's code carries it out, with the
@@ -41,16 +52,9 @@ pub(crate) enum Until {
 #[command(group = ArgGroup::new("one").args(["activity", "timer", "child"]))]
 pub(crate) struct Cancel {
     #[command(flatten)]
-    pub(crate) on: On,
-    /// The workflow id, for its newest run, or @ and the id of a run.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: String,
-    /// Why, in words.
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub(crate) reason: String,
-    /// Who asks. [default: the user who says it]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) by: Option<String>,
+    pub(crate) at: OneRun,
+    #[command(flatten)]
+    pub(crate) request: Request,
     #[command(flatten)]
     pub(crate) wait: Wait,
     /// Terminate runs that stay open for so many seconds after they were asked.
@@ -94,16 +98,9 @@ pub(crate) struct ReceiptArgs {
 #[derive(Debug, Args)]
 pub(crate) struct Terminate {
     #[command(flatten)]
-    pub(crate) on: On,
-    /// The workflow id, for its newest run, or @ and the id of a run.
-    #[arg(value_name = "RUN")]
-    pub(crate) run: String,
-    /// Why, in words.
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub(crate) reason: String,
-    /// Who asks. [default: the user who says it]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) by: Option<String>,
+    pub(crate) at: OneRun,
+    #[command(flatten)]
+    pub(crate) request: Request,
     #[command(flatten)]
     pub(crate) wait: Wait,
 }

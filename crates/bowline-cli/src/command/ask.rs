@@ -56,7 +56,7 @@ pub(crate) async fn signal(site: &Site, args: SignalArgs, print: Printer) -> Res
     let (input, by) = (args.given.value()?, by(args.by.as_deref())?);
     let body = SignalBody { name: args.name, input, by };
     asking(site, async |target| {
-        let path = run(&args.on.namespace, &args.run).then("signal");
+        let path = run(&args.at.on.namespace, &args.at.run).then("signal");
         let signalled: Signalled = target.post(path, &body).await?;
         let (name, run) = (safe(&body.name), safe(&signalled.run));
         print.answer(&signalled, || vec![format!("signal {name} is sent to run {run}")])?;
@@ -68,7 +68,7 @@ pub(crate) async fn signal(site: &Site, args: SignalArgs, print: Printer) -> Res
 pub(crate) async fn query(site: &Site, args: Query, print: Printer) -> Result<ExitCode> {
     let body = QueryBody { name: args.name, input: args.given.value()? };
     asking(site, async |target| {
-        let path = run(&args.on.namespace, &args.run).then("query").with("payloads", "full");
+        let path = run(&args.at.on.namespace, &args.at.run).then("query").with("payloads", "full");
         let answered: QueryAnswered = target.post(path, &body).await?;
         let shown = || answered.answer.as_ref().map(|answer| data(answer, Length::Full));
         print.answer(&answered, || vec![shown().unwrap_or_else(|| "(no value)".to_owned())])?;
@@ -89,7 +89,7 @@ pub(crate) async fn update(site: &Site, args: Update, print: Printer) -> Result<
             within_ms: Some(within * 1_000),
             by,
         };
-        let path = run(&args.on.namespace, &args.run).then("update").with("payloads", "full");
+        let path = run(&args.at.on.namespace, &args.at.run).then("update").with("payloads", "full");
         let answered: UpdateAnswered = target.post(path, &body).await?;
         print.answer(&answered, || vec![of_update(&answered)])?;
         Ok(match answered.stage.as_str() {

@@ -22,40 +22,41 @@ pub(crate) async fn cancel(site: &Site, args: Cancel, print: Printer) -> Result<
         grace_ms: Some(grace.saturating_mul(1_000)),
         ..LadderBody::default()
     });
-    let by = by(args.by.as_deref())?;
+    let by = by(args.request.by.as_deref())?;
     asking(site, async |target| {
-        let path = run(&args.on.namespace, &args.run);
+        let path = run(&args.at.on.namespace, &args.at.run);
         let one =
             [("activities", &args.activity), ("timers", &args.timer), ("children", &args.child)];
         let one = one.into_iter().find_map(|(kind, one)| Some((kind, one.as_ref()?)));
         if let Some((kind, one)) = one {
-            let body = CancelOneBody { reason: args.reason.clone(), ladder, by };
+            let body = CancelOneBody { reason: args.request.reason.clone(), ladder, by };
             let path = path.then(kind).then(one).then("cancel");
             let met: CancelledTarget = target.post(path, &body).await?;
             print.answer(&met, || vec![of_one(&met)])?;
             return Ok(ExitCode::SUCCESS);
         }
         let body = CancelBody {
-            reason: args.reason.clone(),
+            reason: args.request.reason.clone(),
             terminate_after_ms: args.terminate_after.map(|span| span.saturating_mul(1_000)),
             ladder,
             by,
         };
         let asked: Asked = target.post(path.then("cancel"), &body).await?;
         print.answer(&asked, || vec![of_cancel(&asked)])?;
-        wait(target, &args.on, &asked, wanted, print).await
+        wait(target, &args.at.on, &asked, wanted, print).await
     })
     .await
 }
 
 pub(crate) async fn terminate(site: &Site, args: Terminate, print: Printer) -> Result<ExitCode> {
     let wanted = args.wait.wanted()?;
-    let body = TerminateBody { reason: args.reason.clone(), by: by(args.by.as_deref())? };
+    let body =
+        TerminateBody { reason: args.request.reason.clone(), by: by(args.request.by.as_deref())? };
     asking(site, async |target| {
-        let path = run(&args.on.namespace, &args.run).then("terminate");
+        let path = run(&args.at.on.namespace, &args.at.run).then("terminate");
         let asked: Asked = target.post(path, &body).await?;
         print.answer(&asked, || vec![of_end(&asked)])?;
-        wait(target, &args.on, &asked, wanted, print).await
+        wait(target, &args.at.on, &asked, wanted, print).await
     })
     .await
 }

@@ -21,7 +21,7 @@ pub(crate) async fn run(site: &Site, show: Show, print: Printer) -> Result<ExitC
     asking(site, async |target| {
         let length = if show.full { Length::Full } else { Length::Line };
         let whole = |path: Path| path.maybe("payloads", show.full.then_some("full"));
-        let page: Run = target.get(whole(at(&show.on.namespace, &show.run))).await?;
+        let page: Run = target.get(whole(at(&show.at.on.namespace, &show.at.run))).await?;
         // Who listens before they look misses nothing.
         let mut news = follow(target, &show, &page).await?;
         print.answer(&page, || text::page(&page, &LocalTime::here(), print.paint, length))?;
@@ -30,7 +30,7 @@ pub(crate) async fn run(site: &Site, show: Show, print: Printer) -> Result<ExitC
             None => 1,
         };
         let history =
-            whole(at(&show.on.namespace, &format!("@{}", page.summary.run)).then("history"));
+            whole(at(&show.at.on.namespace, &format!("@{}", page.summary.run)).then("history"));
         let mut telling = Telling {
             target,
             history,
@@ -65,7 +65,7 @@ async fn follow(target: &Target, show: &Show, page: &Run) -> Result<Option<Strea
             page.summary.id
         ),
         (true, false) => {
-            let path = space(&show.on.namespace).then("events");
+            let path = space(&show.at.on.namespace).then("events");
             Ok(Some(target.stream(path.with("id_prefix", &page.summary.id)).await?))
         }
     }
